@@ -1,0 +1,73 @@
+#include "penstock/graphs/plan_report.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace penstock {
+namespace {
+
+std::string Bytes(size_t bytes) {
+  constexpr double kMiB = 1 << 20;
+  return absl::StrFormat("%d bytes (%.1f MiB)", bytes, static_cast<double>(bytes) / kMiB);
+}
+
+const char* Side(const PlannedOutput& output, size_t link) {
+  return link >= output.plan.chain.cut || output.note.on_device ? "device" : "host";
+}
+
+void AppendSource(const ExecutionPlan& plan, std::string* text) {
+  const auto size = plan.source->size();
+  absl::StrAppendFormat(text, "  %-28s %-7s %s\n", plan.source_node, "io",
+                        size ? absl::StrCat(*size, " samples, ", plan.chain.input.ToString())
+                             : absl::StrCat("unbounded, ", plan.chain.input.ToString()));
+}
+
+void AppendLinks(const PlannedOutput& output, std::string* text) {
+  const ExecutionPlan& plan = output.plan;
+  for (size_t i = 0; i <= plan.chain.links.size(); ++i) {
+    if (i == plan.chain.cut) {
+      absl::StrAppendFormat(text, "  %-28s %-7s batch of %d, %s\n", "collate, upload", "copy",
+                            plan.batch_size,
+                            plan.tail == Tail::kDrop ? "rest dropped" : "last one may be smaller");
+    }
+    if (i == plan.chain.links.size()) break;
+    const ChainLink& link = plan.chain.links[i];
+    absl::StrAppendFormat(text, "  %-28s %-7s %s%s\n", link.node, Side(output, i),
+                          link.out.ToString(), link.stage->is_random() ? ", random" : "");
+  }
+}
+
+void AppendSteps(const char* title, const std::vector<DeviceStep>& steps, std::string* text) {
+  if (steps.empty()) return;
+  absl::StrAppend(text, title);
+  for (const DeviceStep& step : steps) absl::StrAppend(text, " [", step.name, "]");
+  absl::StrAppend(text, "\n");
+}
+
+}  // namespace
+
+std::string PlanReport(const PlannedOutput& output) {
+  const ExecutionPlan& plan = output.plan;
+  std::string text = absl::StrCat("output '", plan.name, "'\n");
+  AppendSource(plan, &text);
+  AppendLinks(output, &text);
+  AppendSteps("device steps of encoded samples:", plan.whole, &text);
+  AppendSteps("device steps of finished samples:", plan.behind, &text);
+  absl::StrAppend(&text, "stages before Collate run on the ",
+                  output.note.on_device ? "device" : "host");
+  if (!output.note.why.empty()) absl::StrAppend(&text, ": ", output.note.why);
+  absl::StrAppend(&text, "\nhost writes per uploaded byte: ",
+                  1 + static_cast<int>(plan.batch_steps.size()), "\n");
+  absl::StrAppendFormat(&text, "order: %s, seed %d, rank %d of %d\n",
+                        plan.shuffle ? "shuffled" : "as the source numbers them", plan.seed,
+                        plan.rank, plan.world);
+  absl::StrAppend(&text, "memory: ", plan.seats, " batches in flight\n");
+  absl::StrAppend(&text, plan.memory == HostMemory::kPinned ? "  pinned   " : "  pageable ",
+                  Bytes(plan.layout.host_bytes() * plan.seats), "\n");
+  const size_t arenas = (plan.arena_bytes + plan.scratch_bytes) * plan.streams;
+  absl::StrAppend(&text, "  device   ", Bytes(plan.layout.device_bytes() * plan.seats + arenas),
+                  ", ", plan.streams, " streams\n");
+  return text;
+}
+
+}  // namespace penstock

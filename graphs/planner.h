@@ -1,0 +1,48 @@
+// The planner: turns a valid graph into ExecutionPlans, and decides where each stage runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "penstock/graphs/graph.h"
+#include "penstock/memory/device.h"
+#include "penstock/scheduler/execution_plan.h"
+#include "penstock/stages/registry.h"
+
+namespace penstock {
+
+struct PlannerOptions {
+  DeviceKind device = DeviceKind::kSim;
+  const Registry* registry = &Registry::Default();
+  int64_t rank = 0, world = 1;
+  std::optional<uint64_t> seed;  // Overrides the graph's.
+  int64_t first_epoch = 0;
+  int64_t epochs = 1;
+  // 0: no limit. Of all outputs together.
+  int64_t max_pinned_bytes = 0, max_device_bytes = 0;
+  // Of a stream, for what lies between two device steps. A batch that needs more runs in waves of
+  // rows.
+  size_t arena_bytes = size_t{64} << 20;
+};
+
+// Where the sample stages went, and why: for people.
+struct PlanNote {
+  bool on_device = false;  // Of the stages before Collate.
+  std::string why;
+};
+
+struct PlannedOutput {
+  ExecutionPlan plan;
+  PlanNote note;
+};
+
+// One plan a terminal node. Makes and checks every stage, and lets sources look at their data.
+// Errors: InvalidArgument with all faults of the graph, one a line, each with its place in the
+// text; any other code is a source's (the data), after the graph itself was found good.
+absl::StatusOr<std::vector<PlannedOutput>> MakePlans(const Graph& graph,
+                                                     const PlannerOptions& options);
+
+}  // namespace penstock

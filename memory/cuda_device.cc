@@ -1,0 +1,229 @@
+#include "penstock/memory/cuda_device.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <fstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "penstock/memory/cuda_event.h"
+#include "penstock/memory/cuda_spin.h"
+#include "penstock/memory/cuda_status.h"
+#include "penstock/memory/host_memory.h"
+#include "penstock/memory/libcuda.h"
+#include "penstock/memory/status_macros.h"
+
+namespace penstock {
+namespace {
+
+class CudaStream final : public Stream {
+ public:
+  CudaStream(std::shared_ptr<CudaDevice> device, cudaStream_t stream)
+      : device_(std::move(device)), stream_(stream) {}
+  ~CudaStream() override {
+    // Destroying it would not wait, and what the work uses may go next.
+    (void)device_->Synchronize(stream_);
+    const CudaScope scope = device_->Enter();
+    if (scope.status().ok()) (void)CudaStatus(cudaStreamDestroy(stream_), "cudaStreamDestroy");
+  }
+  StreamRef ref() const override { return stream_; }
+
+ private:
+  const std::shared_ptr<CudaDevice> device_;
+  const cudaStream_t stream_;
+};
+
+// Initialises the runtime on a device and returns the device's primary context. On a thread of its
+// own, since cudaSetDevice() changes the calling thread's current device for good.
+absl::StatusOr<CUctx_st*> PrimaryContext(int ordinal, const CudaContext& driver) {
+  CUctx_st* context = nullptr;
+  absl::Status status;
+  const auto initialise = [&] {
+    int capture_mode = kRelaxedCapture;
+    (void)driver.exchange_capture_mode(&capture_mode);
+    status = CudaStatus(cudaSetDevice(ordinal), "cudaSetDevice");
+    if (status.ok()) status = CudaStatus(cudaFree(nullptr), "cudaFree");  // Makes the context.
+    if (status.ok()) (void)driver.get_current(&context);
+  };
+  try {
+    std::thread(initialise).join();
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(absl::StrCat("a thread to start CUDA: ", error.what()));
+  }
+  PENSTOCK_RETURN_IF_ERROR(status);
+  if (context == nullptr) return absl::InternalError("the CUDA runtime made no context");
+  return context;
+}
+
+absl::StatusOr<CudaContext> OpenContext(int ordinal) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Libcuda driver, Libcuda::Open());
+  PENSTOCK_RETURN_IF_ERROR(driver.CountDevices().status());
+  CudaContext context;
+  context.get_current = driver.Find<int(CUctx_st**)>("cuCtxGetCurrent");
+  context.push = driver.Find<int(CUctx_st*)>("cuCtxPushCurrent_v2");
+  context.pop = driver.Find<int(CUctx_st**)>("cuCtxPopCurrent_v2");
+  context.exchange_capture_mode = driver.Find<int(int*)>("cuThreadExchangeStreamCaptureMode");
+  context.query_event = driver.Find<int(CUevent_st*)>("cuEventQuery");
+  if (context.get_current == nullptr || context.push == nullptr || context.pop == nullptr ||
+      context.exchange_capture_mode == nullptr || context.query_event == nullptr) {
+    return absl::FailedPreconditionError("the CUDA driver is too old: it lacks a call");
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(context.context, PrimaryContext(ordinal, context));
+  return context;
+}
+
+// The CPUs on the NUMA node of a device, or none if the kernel does not say.
+std::vector<int> NearCpus(int ordinal) {
+  char bus_id[32] = "";
+  if (!CudaStatus(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, ordinal), "").ok()) return {};
+  std::ifstream file(
+      absl::StrCat("/sys/bus/pci/devices/", absl::AsciiStrToLower(bus_id), "/local_cpulist"));
+  std::string list;
+  std::getline(file, list);
+  return ParseCpuList(list);
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(int ordinal, const CudaContext& context, std::vector<int> near_cpus)
+    : ordinal_(ordinal), context_(context), near_cpus_(std::move(near_cpus)) {}
+CudaDevice::~CudaDevice() = default;
+
+absl::StatusOr<std::shared_ptr<CudaDevice>> CudaDevice::Create(int ordinal) {
+  PENSTOCK_ASSIGN_OR_RETURN(const CudaContext context, OpenContext(ordinal));
+  const CudaScope scope(context);
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  return std::shared_ptr<CudaDevice>(new CudaDevice(ordinal, context, NearCpus(ordinal)));
+}
+
+std::string CudaDevice::name() const { return absl::StrCat("cuda:", ordinal_); }
+
+absl::StatusOr<std::unique_ptr<Stream>> CudaDevice::CreateStream() {
+  const CudaScope scope = Enter();
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  cudaStream_t stream = nullptr;
+  PENSTOCK_RETURN_IF_ERROR(CudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                                      "cudaStreamCreateWithFlags"));
+  ++driver_allocations_;
+  return std::make_unique<CudaStream>(shared_from_this(), stream);
+}
+
+template <class T, class Factory>
+absl::StatusOr<std::shared_ptr<T>> CudaDevice::Acquire(FreeList<T>& pool, Factory create) {
+  std::unique_ptr<T> event = pool.TryTake();
+  if (event == nullptr) {
+    PENSTOCK_ASSIGN_OR_RETURN(event, create(context_));
+    ++driver_allocations_;
+  }
+  return std::shared_ptr<T>(event.release(), [device = shared_from_this(), &pool](T* used) {
+    used->Reset();
+    pool.Give(std::unique_ptr<T>(used));
+  });
+}
+
+absl::StatusOr<std::shared_ptr<Event>> CudaDevice::AcquireEvent() {
+  return Acquire(events_, CudaEvent::Create);
+}
+
+absl::StatusOr<std::shared_ptr<TimingEvent>> CudaDevice::AcquireTimingEvent() {
+  return Acquire(timing_events_, CudaTimingEvent::Create);
+}
+
+absl::Status CudaDevice::Pin(std::byte* data, size_t bytes) {
+  // Only a false is stored: two slabs at once must not undo each other's verdict.
+  const TouchOptions touch = {.cpus = near_cpus_, .huge_pages = huge_pages_};
+  if (!TouchHostMemory(data, bytes, touch)) huge_pages_ = false;
+  const CudaScope scope = Enter();
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  const cudaError_t error = cudaHostRegister(data, bytes, cudaHostRegisterPortable);
+  absl::Status status = CudaStatus(error, "cudaHostRegister");
+  if (error == cudaErrorMemoryAllocation || error == cudaErrorOperatingSystem) {
+    return OutOfMemory(Name(HostMemory::kPinned), bytes, pinned_bytes_, status.message());
+  }
+  return status;
+}
+
+void CudaDevice::Unpin(std::byte* data, size_t bytes) {
+  const CudaScope scope = Enter();
+  if (scope.status().ok()) (void)CudaStatus(cudaHostUnregister(data), "cudaHostUnregister");
+  pinned_bytes_ -= bytes;
+}
+
+absl::StatusOr<Buffer> CudaDevice::AllocateHost(size_t bytes, HostMemory kind) {
+  if (bytes == 0) return Buffer();
+  ++driver_allocations_;
+  const bool pinned = kind == HostMemory::kPinned;
+  std::atomic<size_t>& held = pinned ? pinned_bytes_ : pageable_bytes_;
+  const absl::StatusOr<std::byte*> data = MapHostMemory(bytes);
+  if (!data.ok()) return OutOfMemory(Name(kind), bytes, held, data.status().message());
+  if (absl::Status status = pinned ? Pin(*data, bytes) : absl::OkStatus(); !status.ok()) {
+    UnmapHostMemory(*data, bytes);
+    return status;
+  }
+  held += bytes;
+  return Buffer(*data, bytes, [device = shared_from_this(), bytes, pinned](std::byte* used) {
+    if (pinned) device->Unpin(used, bytes);
+    if (!pinned) device->pageable_bytes_ -= bytes;
+    UnmapHostMemory(used, bytes);
+  });
+}
+
+absl::StatusOr<Buffer> CudaDevice::AllocateDevice(size_t bytes) {
+  if (bytes == 0) return Buffer();
+  const CudaScope scope = Enter();
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  ++driver_allocations_;
+  void* data = nullptr;
+  const cudaError_t error = cudaMalloc(&data, bytes);
+  const absl::Status status = CudaStatus(error, "cudaMalloc");
+  if (error == cudaErrorMemoryAllocation) {
+    return OutOfMemory("device memory", bytes, device_bytes_, status.message());
+  }
+  PENSTOCK_RETURN_IF_ERROR(status);
+  device_bytes_ += bytes;
+  return Buffer(static_cast<std::byte*>(data), bytes,
+                [device = shared_from_this(), bytes](std::byte* used) {
+                  const CudaScope scope = device->Enter();
+                  if (scope.status().ok()) (void)CudaStatus(cudaFree(used), "cudaFree");
+                  device->device_bytes_ -= bytes;
+                });
+}
+
+absl::Status CudaDevice::CopyToDevice(std::byte* to, const std::byte* from, size_t bytes,
+                                      StreamRef stream) {
+  PENSTOCK_ASSIGN_OR_RETURN(cudaStream_t handle, CudaHandle(stream));
+  const CudaScope scope = Enter();
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  return CudaStatus(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, handle),
+                    "cudaMemcpyAsync to the device");
+}
+
+absl::Status CudaDevice::CopyToHost(std::byte* to, const std::byte* from, size_t bytes,
+                                    StreamRef stream) {
+  PENSTOCK_ASSIGN_OR_RETURN(cudaStream_t handle, CudaHandle(stream));
+  const CudaScope scope = Enter();
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  return CudaStatus(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, handle),
+                    "cudaMemcpyAsync to the host");
+}
+
+absl::Status CudaDevice::Occupy(StreamRef stream, absl::Duration duration) {
+  PENSTOCK_ASSIGN_OR_RETURN(cudaStream_t handle, CudaHandle(stream));
+  const CudaScope scope = Enter();
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  const int64_t nanoseconds = absl::ToInt64Nanoseconds(std::max(duration, absl::ZeroDuration()));
+  return CudaStatus(LaunchSpin(handle, static_cast<uint64_t>(nanoseconds)), "cudaLaunchKernel");
+}
+
+absl::Status CudaDevice::Synchronize(StreamRef stream) {
+  // By an event: cudaStreamSynchronize() may spin.
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Event> event, AcquireEvent());
+  PENSTOCK_RETURN_IF_ERROR(event->Record(stream));
+  return event->Wait();
+}
+
+}  // namespace penstock

@@ -1,0 +1,106 @@
+#include "penstock/memory/open_device.h"
+
+#include <cmath>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "penstock/memory/libcuda.h"
+#include "penstock/memory/open_cuda.h"
+#include "penstock/memory/status_macros.h"
+
+namespace penstock {
+namespace {
+
+constexpr absl::string_view kOnTheCpu = "--device=host runs on the CPU";
+
+// N of "cuda:N", which is digits alone.
+std::optional<int> ParseOrdinal(absl::string_view digits) {
+  int ordinal = 0;
+  const bool plain = digits.find_first_not_of("0123456789") == absl::string_view::npos;
+  if (!plain || !absl::SimpleAtoi(digits, &ordinal)) return std::nullopt;
+  return ordinal;
+}
+
+absl::Status WithHint(const absl::Status& status) {
+  return absl::FailedPreconditionError(absl::StrCat(status.message(), "; ", kOnTheCpu));
+}
+
+// The number of devices, at least 1.
+absl::StatusOr<int> CountCudaDevices(const Libcuda& driver) {
+  const absl::StatusOr<int> count = driver.CountDevices();
+  return count.ok() ? count : WithHint(count.status());
+}
+
+absl::StatusOr<std::shared_ptr<Device>> OpenOrdinal(std::optional<int> ordinal, int count) {
+  if (!ordinal.has_value()) {
+    PENSTOCK_ASSIGN_OR_RETURN(ordinal, CurrentCudaOrdinal());
+  }
+  if (*ordinal >= count) {
+    return absl::InvalidArgumentError(absl::StrCat("asked for cuda:", *ordinal, ", ", count,
+                                                   count == 1 ? " device is" : " devices are",
+                                                   " visible (", VisibleDevices(), ")"));
+  }
+  return OpenCuda(*ordinal);
+}
+
+absl::StatusOr<std::shared_ptr<Device>> OpenByDriver(std::optional<int> ordinal) {
+  if (!BuiltWithCuda()) return OpenCuda(0);  // Its error, whatever the driver says.
+  const absl::StatusOr<Libcuda> driver = Libcuda::Open();
+  if (!driver.ok()) return WithHint(driver.status());
+  PENSTOCK_ASSIGN_OR_RETURN(const int count, CountCudaDevices(*driver));
+  return OpenOrdinal(ordinal, count);
+}
+
+std::shared_ptr<Device> OpenHost(SimOptions options) {
+  options.name = "host";
+  options.gb_per_s = 0;
+  options.copy_latency = absl::ZeroDuration();
+  return SimDevice::Create(std::move(options));
+}
+
+absl::StatusOr<std::shared_ptr<Device>> OpenSim(const SimOptions& options) {
+  if (!std::isfinite(options.gb_per_s) || options.gb_per_s < 0 ||
+      options.copy_latency < absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "device sim: expected a bandwidth of 0 GB/s or more and a latency of 0 or more, got ",
+        options.gb_per_s, " GB/s and ", absl::FormatDuration(options.copy_latency)));
+  }
+  return SimDevice::Create(options);
+}
+
+absl::StatusOr<std::shared_ptr<Device>> OpenAuto(const SimOptions& sim, std::string* warning) {
+  const absl::StatusOr<Libcuda> driver = Libcuda::Open();
+  if (!driver.ok()) {
+    if (warning != nullptr) {
+      *warning =
+          absl::StrCat(driver.status().message(), "; running on the CPU, as with --device=host");
+    }
+    return OpenHost(sim);
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const int count, CountCudaDevices(*driver));
+  if (!BuiltWithCuda()) return WithHint(OpenCuda(0).status());
+  return OpenOrdinal(std::nullopt, count);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Device>> OpenDevice(absl::string_view name, const SimOptions& sim,
+                                                   std::string* warning) {
+  if (name == "auto") return OpenAuto(sim, warning);
+  if (name == "host") return OpenHost(sim);
+  if (name == "sim") return OpenSim(sim);
+  if (name == "cuda") return OpenByDriver(std::nullopt);
+  absl::string_view digits = name;
+  if (absl::ConsumePrefix(&digits, "cuda:")) {
+    if (const std::optional<int> ordinal = ParseOrdinal(digits)) return OpenByDriver(ordinal);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "device \"", name, "\": expected auto, cuda, cuda:N with N = 0, 1, ..., host, or sim"));
+}
+
+absl::StatusOr<std::shared_ptr<Device>> CurrentCudaDevice() { return OpenDevice("cuda"); }
+
+}  // namespace penstock

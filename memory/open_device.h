@@ -1,0 +1,36 @@
+// Devices by name: what `--device` takes.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "penstock/memory/device.h"
+#include "penstock/memory/sim_device.h"
+
+namespace penstock {
+
+// Opens a device:
+//   auto     as `cuda`, but `host` where there is no CUDA driver (no libcuda.so.1); `*warning` then
+//   gets
+//            one line. A driver that shows no usable device is an error, never a quiet run on the
+//            host.
+//   cuda     the calling thread's current CUDA device (0, unless it chose another)
+//   cuda:N   the N-th of the visible CUDA devices, from 0
+//   host     the CPU, with no model of time (of `sim`, only the fault hooks count)
+//   sim      the CPU, as `sim` says
+// `warning` may be null. Each call makes a new Device, with pools of its own. Leaves the caller's
+// current CUDA device and context as they are. Thread-safe.
+//
+// Errors: InvalidArgument for a name or options that no machine has, or a device number that this
+// one has not; FailedPrecondition where there is no driver, no usable device, or no CUDA in this
+// build.
+absl::StatusOr<std::shared_ptr<Device>> OpenDevice(absl::string_view name,
+                                                   const SimOptions& sim = {},
+                                                   std::string* warning = nullptr);
+
+// The calling thread's current CUDA device: OpenDevice("cuda").
+absl::StatusOr<std::shared_ptr<Device>> CurrentCudaDevice();
+
+}  // namespace penstock

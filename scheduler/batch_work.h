@@ -1,0 +1,101 @@
+// BatchWork: everything about one batch while it is on its way.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "penstock/memory/batch.h"
+#include "penstock/memory/seat_pool.h"
+#include "penstock/scheduler/batch_sequence.h"
+#include "penstock/stages/sample_chain.h"
+
+namespace penstock {
+
+struct RowWork {
+  Sample sample;
+  Resolved resolved;
+  Extent extent;
+  int64_t bytes = 0;                // Of the extent.
+  std::byte* place = nullptr;       // Where it is read to; null for bytes that are in memory.
+  bool in_encoded_part = false;     // `place` lies in the slab.
+  bool finished = true;             // Goes up finished (else encoded).
+};
+
+// What one batch runs on the device: its rows of either kind, cut into waves that an arena holds.
+struct Waves {
+  std::vector<int32_t> encoded, finished;
+  std::vector<int> encoded_sizes, finished_sizes;  // Rows of each wave, in order.
+};
+
+// Rows are worked on by one thread each; what is not by row is touched by the thread that admits,
+// forwards or delivers the batch, or is atomic. Kept by seat, so that its memory is used again.
+struct BatchWork {
+  int64_t generation = 0, slot = 0;  // Of delivery.
+  BatchSpec spec;
+  Seat* seat = nullptr;
+  int stream = 0;
+  std::vector<RowWork> rows;         // At least spec.ids.size().
+  std::vector<std::byte> host_params;  // Of links without a table, by link, then row.
+  size_t encoded_used = 0;             // Bytes of the slab's encoded part.
+  std::atomic<int> remaining{0};       // Chunks of the phase that runs.
+  std::atomic<int64_t> slab_writes{0}, scratch_writes{0};
+  Waves waves;
+  std::shared_ptr<Event> ready_event;  // Recorded behind the batch's last device work.
+  std::shared_ptr<BatchTiming> timing;
+
+  int count() const { return static_cast<int>(spec.ids.size()); }
+
+  // Keeps the failure of the lowest row. Thread-safe.
+  void Fail(int row, absl::Status status) {
+    const std::lock_guard lock(failure_mutex_);
+    if (failed_.load(std::memory_order_relaxed) && row >= failed_row_) return;
+    failed_row_ = row;
+    failure_ = std::move(status);
+    failed_.store(true, std::memory_order_release);
+  }
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // Only once no thread works on it any more.
+  const absl::Status& failure() const { return failure_; }
+
+  void Start(BatchSpec next) {
+    spec = std::move(next);
+    if (rows.size() < spec.ids.size()) rows.resize(spec.ids.size());
+    encoded_used = 0;
+    slab_writes = 0;
+    scratch_writes = 0;
+    failed_ = false;
+    failure_ = absl::OkStatus();
+    ready_event = nullptr;
+    timing = nullptr;
+  }
+
+ private:
+  std::mutex failure_mutex_;
+  std::atomic<bool> failed_{false};
+  int failed_row_ = 0;
+  absl::Status failure_;
+};
+
+// What travels through the flow graph. TBB keeps copies of messages past the last node, so they own
+// nothing: `work` is moved out by whoever delivers the batch.
+struct Envelope {
+  std::unique_ptr<BatchWork> work;
+};
+using EnvelopePtr = std::shared_ptr<Envelope>;
+
+// Rows [begin, end) of a batch.
+struct Chunk {
+  EnvelopePtr envelope;
+  int begin = 0, end = 0;
+  absl::Time ready;  // When its bytes were there.
+};
+
+}  // namespace penstock

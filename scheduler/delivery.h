@@ -1,0 +1,61 @@
+// Delivery: brings batches back into order and hands them to the consumer.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "penstock/memory/batch.h"
+
+namespace penstock {
+
+// Thread-safe. Slots are numbered by admission, without gaps: a batch, an epoch's end or the run's end
+// each. Every slot that was handed out is put exactly once, with an error if need be.
+class Delivery {
+ public:
+  struct Item {
+    absl::StatusOr<std::optional<DeviceBatch>> value;  // nullopt: an epoch's end.
+    bool run_end = false;
+  };
+
+  // `on_wait(waited, timed_out)` is asked, without a lock, once a Next() has waited for a second or has
+  // run out of time; its text (if any) goes into that error.
+  explicit Delivery(std::function<std::string(absl::Duration waited, bool timed_out)> on_wait);
+
+  void Put(int64_t generation, int64_t slot, Item item);
+  // Drops everything that is not delivered yet; slots count from 0 in the new generation.
+  void StartGeneration(int64_t generation);
+  // From now on Next() gives CANCELLED, and what comes in is dropped.
+  void Cancel();
+
+  // The next item in order. Errors and the run's end are given for ever; DeadlineExceeded is not.
+  absl::StatusOr<std::optional<DeviceBatch>> Next(absl::Duration timeout);
+
+  // Batches that wait here for the consumer, in order or not.
+  int64_t waiting() const;
+  // Time that consumers have spent in Next().
+  absl::Duration waited() const;
+
+ private:
+  bool Ready() const { return cancelled_ || final_ || items_.count(next_) != 0; }
+  absl::StatusOr<std::optional<DeviceBatch>> Take();
+
+  const std::function<std::string(absl::Duration, bool)> on_wait_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<int64_t, Item> items_;
+  int64_t generation_ = 0, next_ = 0;
+  bool cancelled_ = false;
+  bool final_ = false;       // The run has ended, well or not.
+  absl::Status final_error_;
+  absl::Duration waited_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,87 @@
+// DeviceQueue: the one thread that talks to a device while a run goes on. It issues copies in batch
+// order and in pieces, at most two at a time, launches what follows them, and finds out which events
+// have passed (so that seats come back). It sleeps when nothing is pending.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "penstock/memory/device.h"
+#include "penstock/memory/seat_pool.h"
+#include "penstock/scheduler/device_steps.h"
+
+namespace penstock {
+
+// One batch's way onto the device. All callbacks run on the queue's thread, in the order written here.
+struct UploadJob {
+  int64_t order = 0;  // Jobs that wait are taken lowest first.
+  StreamRef stream = StreamRef::LegacyDefault();
+  int64_t piece_bytes = 0;
+  std::vector<CopyRange> copies;
+  std::function<absl::Status()> before;            // Before the first copy is issued.
+  std::function<absl::Status()> after;             // When the last one has been issued.
+  std::function<void(absl::Status status)> done;   // Always, once; with the first error.
+};
+
+class DeviceQueue {
+ public:
+  explicit DeviceQueue(std::shared_ptr<Device> device);
+  // Finishes what was submitted, then joins.
+  ~DeviceQueue();
+  DeviceQueue(const DeviceQueue&) = delete;
+  DeviceQueue& operator=(const DeviceQueue&) = delete;
+
+  // Thread-safe; never blocks on the device.
+  void Submit(UploadJob job);
+  // Collects the pool's seats as their events pass, and then calls `on_free`, until Unwatch(), which
+  // returns only when no call is running.
+  void Watch(std::shared_ptr<SeatPool> pool, std::function<void()> on_free);
+  void Unwatch(const SeatPool* pool);
+  // There may be something to collect. Thread-safe.
+  void Wake();
+
+  const std::shared_ptr<Device>& device() const { return device_; }
+
+ private:
+  struct Watched {
+    std::shared_ptr<SeatPool> pool;
+    std::function<void()> on_free;
+    int64_t collected = 0;  // Seats that on_free has been told of.
+  };
+  struct Piece {
+    std::shared_ptr<Event> event;
+    size_t bytes;
+  };
+
+  void Run();
+  bool TakeJob();                    // True if there is a current one.
+  bool IssuePiece();                 // True if something was issued.
+  void FinishJob(absl::Status status);
+  bool RetirePieces();               // True if one has passed.
+  bool CollectSeats(bool& pending);  // True if a seat became free.
+
+  const std::shared_ptr<Device> device_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<UploadJob> jobs_;
+  bool stopping_ = false, woken_ = false;
+
+  std::mutex watched_mutex_;  // Held while on_free runs.
+  std::vector<Watched> watched_;
+
+  // Of the thread alone.
+  std::unique_ptr<UploadJob> current_;
+  size_t range_ = 0, offset_ = 0;  // In current_->copies.
+  std::deque<Piece> in_flight_;
+  std::thread thread_;
+};
+
+}  // namespace penstock

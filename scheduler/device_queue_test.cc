@@ -1,0 +1,182 @@
+#include "penstock/scheduler/device_queue.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "penstock/memory/sim_device.h"
+
+namespace penstock {
+namespace {
+
+// Counts what is queued on the device at a time.
+class Gate {
+ public:
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void Wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+};
+
+class DeviceQueueTest : public ::testing::Test {
+ protected:
+  UploadJob Job(int64_t order, std::vector<CopyRange> copies, int64_t piece) {
+    UploadJob job;
+    job.order = order;
+    job.stream = stream_->ref();
+    job.piece_bytes = piece;
+    job.copies = std::move(copies);
+    job.before = [this, order] { return Note(order, "before"); };
+    job.after = [this, order] { return Note(order, "after"); };
+    job.done = [this, order](const absl::Status& status) {
+      (void)Note(order, status.ok() ? "done" : std::string(status.message()));
+      const std::lock_guard lock(mutex_);
+      ++done_;
+      changed_.notify_all();
+    };
+    return job;
+  }
+  absl::Status Note(int64_t order, const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    log_.push_back(std::to_string(order) + " " + what);
+    return absl::OkStatus();
+  }
+  void WaitForDone(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_ == count; });
+  }
+
+  SimOptions options_;
+  std::atomic<int> copies_{0};
+  std::atomic<int> largest_{0};
+  std::shared_ptr<SimDevice> device_ = [this] {
+    options_.fail_copy = [this](size_t bytes, int64_t) {
+      ++copies_;
+      largest_ = std::max<int>(largest_, static_cast<int>(bytes));
+      return fail_ ? absl::ResourceExhaustedError("injected") : absl::OkStatus();
+    };
+    return SimDevice::Create(options_);
+  }();
+  std::atomic<bool> fail_{false};
+  std::unique_ptr<Stream> stream_ = *device_->CreateStream();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> log_;
+  int done_ = 0;
+};
+
+TEST_F(DeviceQueueTest, CopiesEveryByteInPiecesBetweenBeforeAndAfter) {
+  std::vector<std::byte> from(1000), to(1000);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i % 251);
+  DeviceQueue queue(device_);
+  queue.Submit(Job(1, {{to.data(), from.data(), 700}, {to.data() + 700, from.data() + 700, 300}},
+                   /*piece=*/256));
+  WaitForDone(1);
+  ASSERT_TRUE(device_->Synchronize(stream_->ref()).ok());
+  EXPECT_EQ(to, from);
+  EXPECT_EQ(copies_, 5);  // 256 + 256 + 188, 256 + 44.
+  EXPECT_EQ(largest_, 256);
+  EXPECT_EQ(log_, (std::vector<std::string>{"1 before", "1 after", "1 done"}));
+}
+
+TEST_F(DeviceQueueTest, AtMostTwoPiecesAreQueued) {
+  Gate gate;
+  ASSERT_TRUE(device_->Launch(stream_->ref(), [&gate] { gate.Wait(); }).ok());
+  std::vector<std::byte> from(100), to(100);
+  DeviceQueue queue(device_);
+  queue.Submit(Job(1, {{to.data(), from.data(), 100}}, /*piece=*/10));
+  // The stream is held up: two pieces go out and no third one, however often the queue looks.
+  while (copies_ < 2) std::this_thread::yield();
+  for (int i = 0; i < 100; ++i) {
+    queue.Wake();
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(copies_, 2);
+  gate.Open();
+  WaitForDone(1);
+  EXPECT_EQ(copies_, 10);
+}
+
+TEST_F(DeviceQueueTest, WaitingJobsGoLowestFirst) {
+  Gate gate;
+  ASSERT_TRUE(device_->Launch(stream_->ref(), [&gate] { gate.Wait(); }).ok());
+  std::vector<std::byte> bytes(40), to(40);
+  {
+    DeviceQueue queue(device_);
+    queue.Submit(Job(1, {{to.data(), bytes.data(), 40}}, 10));
+    while (copies_ < 2) std::this_thread::yield();
+    queue.Submit(Job(9, {}, 10));
+    queue.Submit(Job(4, {}, 10));
+    gate.Open();
+  }  // Finishes what was submitted.
+  EXPECT_EQ(log_, (std::vector<std::string>{"1 before", "1 after", "1 done", "4 before", "4 after",
+                                            "4 done", "9 before", "9 after", "9 done"}));
+}
+
+TEST_F(DeviceQueueTest, FailedCopyEndsItsJobAlone) {
+  std::vector<std::byte> from(10), to(10);
+  DeviceQueue queue(device_);
+  fail_ = true;
+  queue.Submit(Job(1, {{to.data(), from.data(), 10}}, 10));
+  WaitForDone(1);
+  fail_ = false;
+  queue.Submit(Job(2, {{to.data(), from.data(), 10}}, 10));
+  WaitForDone(2);
+  EXPECT_EQ(log_, (std::vector<std::string>{"1 before", "1 injected", "2 before", "2 after",
+                                            "2 done"}));
+}
+
+TEST_F(DeviceQueueTest, SeatsComeBackAsTheirEventsPass) {
+  SlabLayout layout;
+  layout.batch = 1;
+  auto pool = *SeatPool::Create(device_, layout, 2, HostMemory::kPageable);
+  DeviceQueue queue(device_);
+  std::mutex mutex;
+  std::condition_variable changed;
+  int calls = 0;
+  queue.Watch(pool, [&] {
+    const std::lock_guard lock(mutex);
+    ++calls;
+    changed.notify_all();
+  });
+  Seat* const first = pool->TryAcquire();
+  Seat* const second = pool->TryAcquire();
+  Gate gate;
+  ASSERT_TRUE(device_->Launch(stream_->ref(), [&gate] { gate.Wait(); }).ok());
+  auto slow = *device_->AcquireEvent();
+  ASSERT_TRUE(slow->Record(stream_->ref()).ok());
+  pool->Return(first, {slow});
+  pool->Return(second, {*device_->AcquireEvent()});  // Never recorded: done.
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return calls >= 1; });
+  }
+  EXPECT_EQ(pool->TryAcquire(), second);
+  EXPECT_EQ(pool->TryAcquire(), nullptr);
+  gate.Open();
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return calls >= 2; });
+  }
+  EXPECT_EQ(pool->TryAcquire(), first);
+  queue.Unwatch(pool.get());
+  pool->Return(first, {});
+  pool->Return(second, {});
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,70 @@
+// DeviceSteps: what is done to a batch on the device. Nothing here blocks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "penstock/memory/device.h"
+#include "penstock/scheduler/batch_work.h"
+#include "penstock/scheduler/counters.h"
+#include "penstock/scheduler/execution_plan.h"
+#include "penstock/scheduler/slab_tables.h"
+
+namespace penstock {
+
+// A range of the slab that goes up.
+struct CopyRange {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  size_t bytes = 0;
+};
+
+// One stream with its arena, which the batches of that stream use in turn.
+struct StreamLane {
+  Buffer arena;  // scratch, then what lies between steps. Before the stream, which drains first.
+  std::unique_ptr<Stream> stream;
+};
+
+// Thread-safe for different batches.
+class DeviceSteps {
+ public:
+  // Creates the plan's streams and arenas. All must outlive it.
+  static absl::StatusOr<std::unique_ptr<DeviceSteps>> Create(Device& device,
+                                                             const ExecutionPlan& plan,
+                                                             const SlabTables& tables);
+
+  // Before upload, since the tables go up with it: settles work.waves, writes the row lists, and the
+  // addresses of what lies between two steps. Waves reuse the arena in stream order.
+  void Prepare(BatchWork& work) const;
+  // What goes up: the tables with the used part of the encoded bytes, then the finished rows.
+  std::vector<CopyRange> Copies(const BatchWork& work) const;
+  // Puts the device steps into the batch's stream.
+  absl::Status Enqueue(const BatchWork& work) const;
+  // The delivered tensors, in device memory.
+  std::vector<std::pair<std::string, TensorView>> Tensors(const BatchWork& work) const;
+
+  StreamRef stream(int i) const { return lanes_[i].stream->ref(); }
+  int streams() const { return static_cast<int>(lanes_.size()); }
+  size_t device_bytes() const;
+
+ private:
+  DeviceSteps(Device& device, const ExecutionPlan& plan, const SlabTables& tables)
+      : device_(device), plan_(plan), tables_(tables) {}
+
+  std::vector<int> PlaceWaves(const std::vector<DeviceStep>& steps, absl::Span<const int32_t> rows,
+                              BatchWork& work) const;
+  absl::Status EnqueueSteps(const std::vector<DeviceStep>& steps, size_t row_list,
+                            absl::Span<const int> wave_sizes, const BatchWork& work) const;
+
+  Device& device_;
+  const ExecutionPlan& plan_;
+  const SlabTables& tables_;
+  std::vector<StreamLane> lanes_;
+};
+
+}  // namespace penstock

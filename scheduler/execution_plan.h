@@ -1,0 +1,93 @@
+// ExecutionPlan: what the planner (graphs/) hands to the scheduler. No proto, no pixels.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "penstock/memory/device.h"
+#include "penstock/memory/slab.h"
+#include "penstock/stages/batch_stage.h"
+#include "penstock/stages/device_stage.h"
+#include "penstock/stages/order/epoch.h"
+#include "penstock/stages/sample_chain.h"
+#include "penstock/stages/source.h"
+
+namespace penstock {
+
+inline constexpr int64_t kForever = -1;  // Epochs.
+inline constexpr int64_t kDefaultPieceBytes = int64_t{16} << 20;
+inline constexpr size_t kNoTable = ~size_t{0};
+inline constexpr size_t kMaxLinks = 64;  // Sample stages of one chain.
+
+// A field that goes straight from the source into a tensor (a label).
+struct FixedField {
+  int field = 0;  // Index in the sample.
+  FieldSpec spec;
+  size_t table = 0;
+};
+
+struct BatchStep {
+  std::string node;
+  std::unique_ptr<BatchStage> stage;
+  uint64_t random_key = 0;
+};
+
+// One device stage and the links [begin, end) of the chain that it does.
+struct DeviceStep {
+  std::string name;  // "decode_image+center_crop"
+  size_t begin = 0, end = 0;
+  std::unique_ptr<DeviceStage> stage;
+  size_t descriptors = kNoTable;  // Table offset.
+};
+
+// There is one plan. A row goes up `encoded` and runs `whole` (which tiles the chain from its first
+// link), or `finished` in the slab's rows and runs `behind` (which tiles it from the cut). The host plan
+// is the case in which `whole` is empty, so that every row is finished; a refused and an oversize row
+// are finished rows too. With nothing behind Upload the device's rows part is the delivered tensor.
+//
+// One a terminal node of the graph. Immutable once made, but for what its stages say of themselves.
+struct ExecutionPlan {
+  std::string name;         // Of the terminal node.
+  std::string source_node;
+  std::unique_ptr<Source> source;
+  SampleChain chain;
+  int field = 0;            // Index in the sample of the field that the chain works on.
+  std::vector<FixedField> fixed;
+  std::vector<BatchStep> batch_steps;
+  std::vector<DeviceStep> whole, behind;
+
+  SlabLayout layout;
+  // Table offsets in the slab; kNoTable where the device needs no such table.
+  size_t encoded_rows = kNoTable, finished_rows = kNoTable;
+  std::vector<size_t> params;  // By link. Without a table the numbers stay on the host.
+  std::vector<size_t> views;   // By boundary: a FieldView a row.
+  // Device memory of one stream: what lies between two device steps, and the steps' scratch.
+  size_t arena_bytes = 0, scratch_bytes = 0;
+
+  HostMemory memory = HostMemory::kPinned;
+  int seats = 4;
+  int streams = 2;
+  int64_t piece_bytes = kDefaultPieceBytes;
+
+  int64_t batch_size = 1;
+  Tail tail = Tail::kPartial;
+  bool shuffle = false;
+  uint64_t seed = 0;
+  int64_t rank = 0, world = 1;
+  int64_t first_epoch = 0;
+  int64_t epochs = 1;  // kForever: without end.
+
+  bool has_encoded_part() const { return !whole.empty(); }
+  // The delivered tensor's spec, of one sample.
+  const FieldSpec& output() const { return chain.spec(chain.links.size()); }
+  // "decode_image+center_crop": links [begin, end).
+  std::string Names(size_t begin, size_t end) const {
+    std::string names;
+    for (size_t i = begin; i < end; ++i) names += (i > begin ? "+" : "") + chain.links[i].node;
+    return names;
+  }
+};
+
+}  // namespace penstock

@@ -1,0 +1,110 @@
+#include "penstock/scheduler/flow.h"
+
+#include <oneapi/tbb/flow_graph.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+namespace flow = oneapi::tbb::flow;
+
+// A reservation of the graph, taken before work leaves it and dropped last: Drain() waits for it.
+// Shared, since std::function copies what it holds.
+template <class Gateway>
+std::shared_ptr<void> Hold(Gateway& gateway) {
+  gateway.reserve_wait();
+  return std::shared_ptr<void>(&gateway, [](void* held) {
+    static_cast<Gateway*>(held)->release_wait();
+  });
+}
+
+}  // namespace
+
+// Bodies capture pointers only, since TBB copies them.
+class Flow::Graph {
+ public:
+  Graph(int threads, FlowBodies bodies)
+      : bodies_(std::move(bodies)),
+        // At least one worker, also on a machine of one core: nobody else runs the arena's tasks.
+        workers_(oneapi::tbb::global_control::max_allowed_parallelism,
+                 std::max<size_t>(threads + 1, oneapi::tbb::info::default_concurrency())),
+        arena_(threads, /*reserved_for_masters=*/0) {
+    arena_.execute([this] { nodes_ = std::make_unique<Nodes>(this); });
+  }
+
+  void Submit(EnvelopePtr envelope) { nodes_->read.try_put(std::move(envelope)); }
+  void Drain() { nodes_->graph.wait_for_all(); }
+
+ private:
+  using ReadNode = flow::async_node<EnvelopePtr, Chunk>;
+  using SampleNode = flow::multifunction_node<Chunk, std::tuple<EnvelopePtr>>;
+  using CompleteNode = flow::function_node<EnvelopePtr, EnvelopePtr>;
+  using UploadNode = flow::async_node<EnvelopePtr, EnvelopePtr>;
+  using DeliverNode = flow::function_node<EnvelopePtr, flow::continue_msg>;
+
+  struct Nodes {
+    explicit Nodes(Graph* self)
+        : read(graph, flow::unlimited,
+               [self](const EnvelopePtr& envelope, ReadNode::gateway_type& gateway) {
+                 auto hold = Hold(gateway);
+                 self->bodies_.read(
+                     envelope, [&gateway](Chunk chunk) { gateway.try_put(std::move(chunk)); },
+                     [hold] {});
+               }),
+          sample(graph, flow::unlimited,
+                 [self](const Chunk& chunk, SampleNode::output_ports_type& ports) {
+                   self->bodies_.sample(chunk);
+                   if (self->bodies_.sample_done(chunk)) {
+                     std::get<0>(ports).try_put(chunk.envelope);
+                   }
+                 }),
+          complete(graph, flow::unlimited,
+                   [self](const EnvelopePtr& envelope) {
+                     self->bodies_.complete(*envelope);
+                     return envelope;
+                   }),
+          upload(graph, flow::unlimited,
+                 [self](const EnvelopePtr& envelope, UploadNode::gateway_type& gateway) {
+                   auto hold = Hold(gateway);
+                   self->bodies_.upload(
+                       envelope, [&gateway, envelope, hold] { gateway.try_put(envelope); });
+                 }),
+          deliver(graph, flow::unlimited, [self](const EnvelopePtr& envelope) {
+            self->bodies_.deliver(*envelope);
+            return flow::continue_msg();
+          }) {
+      flow::make_edge(read, sample);
+      flow::make_edge(flow::output_port<0>(sample), complete);
+      flow::make_edge(complete, upload);
+      flow::make_edge(upload, deliver);
+    }
+    flow::graph graph;  // Before its nodes.
+    ReadNode read;
+    SampleNode sample;
+    CompleteNode complete;
+    UploadNode upload;
+    DeliverNode deliver;
+  };
+
+  const FlowBodies bodies_;
+  oneapi::tbb::global_control workers_;
+  oneapi::tbb::task_arena arena_;
+  std::unique_ptr<Nodes> nodes_;
+};
+
+Flow::Flow(int threads, FlowBodies bodies)
+    : graph_(std::make_unique<Graph>(threads, std::move(bodies))) {}
+
+Flow::~Flow() { Drain(); }
+
+void Flow::Submit(EnvelopePtr envelope) { graph_->Submit(std::move(envelope)); }
+
+void Flow::Drain() { graph_->Drain(); }
+
+}  // namespace penstock

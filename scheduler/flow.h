@@ -1,0 +1,48 @@
+// Flow: the oneTBB flow graph that batches travel through. Who runs what, and nothing of what is done.
+//
+//   Submit ─► read (async) ─► sample (a task a chunk) ─► complete ─► upload (async) ─► deliver
+//
+// Every message belongs to an admitted batch, so no queue here can grow; nothing in it rejects, limits or
+// blocks. Failed batches pass through all nodes. Bodies must not throw.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "penstock/scheduler/batch_work.h"
+
+namespace penstock {
+
+struct FlowBodies {
+  // Starts reading a batch. `emit(chunk)` hands on rows that are there, from any thread; `end()` is
+  // called last, once. Both may be called before this returns.
+  std::function<void(EnvelopePtr, std::function<void(Chunk)> emit, std::function<void()> end)> read;
+  std::function<void(const Chunk&)> sample;
+  // True for the chunk that is the batch's last.
+  std::function<bool(const Chunk&)> sample_done;
+  std::function<void(Envelope&)> complete;
+  // Starts the upload; `end()` is called once, from any thread, when it has been issued.
+  std::function<void(EnvelopePtr, std::function<void()> end)> upload;
+  std::function<void(Envelope&)> deliver;
+};
+
+class Flow {
+ public:
+  // `threads`: width of the arena that bodies run in.
+  Flow(int threads, FlowBodies bodies);
+  // Waits until every submitted batch has been delivered.
+  ~Flow();
+  Flow(const Flow&) = delete;
+  Flow& operator=(const Flow&) = delete;
+
+  // Thread-safe. Not after Drain() has begun.
+  void Submit(EnvelopePtr envelope);
+  // Waits until every submitted batch has been delivered. Not from a body.
+  void Drain();
+
+ private:
+  class Graph;
+  std::unique_ptr<Graph> graph_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,272 @@
+#include "penstock/scheduler/host_steps.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "penstock/memory/status_macros.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kEncodedAlignment = 16;  // Vector loads of the device's decoder.
+constexpr int64_t kBytesATask = 64 << 10;  // Of samples whose size is fixed: some 10 us of work.
+constexpr int kEncodedRowsATask = 2;       // A decode takes a millisecond.
+constexpr int kMaxRowsATask = 64;
+
+int ChunkRows(const ExecutionPlan& plan) {
+  if (!plan.chain.input.fixed()) return kEncodedRowsATask;
+  const int64_t rows = kBytesATask / std::max<int64_t>(1, plan.chain.input.bytes());
+  return static_cast<int>(std::clamp<int64_t>(rows, 1, kMaxRowsATask));
+}
+
+// Grows the staging buffer with some room, so that a few batches settle its size.
+void GrowStaging(Seat& seat, size_t bytes) {
+  const size_t grown = bytes + bytes / 4;
+  seat.staging = std::make_unique_for_overwrite<std::byte[]>(grown);
+  seat.staging_bytes = grown;
+}
+
+}  // namespace
+
+HostSteps::HostSteps(const ExecutionPlan& plan, const SlabTables& tables, RunCounters& counters)
+    : plan_(plan), tables_(tables), counters_(counters), chunk_rows_(ChunkRows(plan)) {}
+
+void HostSteps::Fail(BatchWork& work, int row, const std::string& node,
+                     const absl::Status& status) const {
+  const std::string& key = work.rows[row].sample.key;
+  work.Fail(row, Prefixed(absl::StrCat("node '", node, "', batch ", work.spec.sequence, ", sample '",
+                                       key, "'"),
+                          status));
+}
+
+bool HostSteps::Locate(BatchWork& work) const {
+  bool known = true;
+  for (int row = 0; row < work.count(); ++row) {
+    RowWork& r = work.rows[row];
+    const int64_t id = work.spec.ids[row];
+    r.sample.id = id;
+    r.sample.key = plan_.source->key(id);
+    r.sample.tag.clear();
+    r.extent = plan_.source->Locate(id);
+    r.bytes = r.extent.memory ? static_cast<int64_t>(r.extent.memory->size())
+                              : r.extent.bytes.value_or(-1);
+    known = known && r.bytes >= 0;
+  }
+  return known;
+}
+
+void HostSteps::Measure(BatchWork& work, int begin, int end, FileReader& reader) const {
+  for (int row = begin; row < end && !work.failed(); ++row) {
+    RowWork& r = work.rows[row];
+    if (r.bytes >= 0) continue;
+    const absl::StatusOr<int64_t> bytes = reader.Measure(r.extent);
+    if (!bytes.ok()) return Fail(work, row, plan_.source_node, bytes.status());
+    r.bytes = *bytes;
+  }
+}
+
+void HostSteps::Place(BatchWork& work) const {
+  size_t staged = 0;
+  for (int row = 0; row < work.count(); ++row) {
+    RowWork& r = work.rows[row];
+    const size_t bytes = AlignUp(r.bytes, kEncodedAlignment);
+    r.in_encoded_part =
+        plan_.has_encoded_part() && work.encoded_used + bytes <= plan_.layout.encoded;
+    r.finished = !r.in_encoded_part;
+    r.place = nullptr;
+    if (r.in_encoded_part) {
+      r.place = work.seat->host + plan_.layout.encoded_at() + work.encoded_used;
+      work.encoded_used += bytes;
+    } else if (!r.extent.memory) {
+      staged += bytes;
+    }
+  }
+  Seat& seat = *work.seat;
+  if (staged > seat.staging_bytes) {
+    GrowStaging(seat, staged);
+    ++counters_.staging_growths;
+  }
+  size_t at = 0;
+  for (int row = 0; row < work.count(); ++row) {
+    RowWork& r = work.rows[row];
+    if (r.in_encoded_part || r.extent.memory) continue;
+    r.place = seat.staging.get() + at;
+    at += AlignUp(r.bytes, kEncodedAlignment);
+  }
+}
+
+void HostSteps::Read(BatchWork& work, int begin, int end, FileReader& reader) const {
+  int64_t bytes = 0;
+  for (int row = begin; row < end && !work.failed(); ++row) {
+    RowWork& r = work.rows[row];
+    if (r.extent.memory) {
+      if (r.place != nullptr) std::memcpy(r.place, r.extent.memory->data(), r.bytes);
+    } else if (absl::Status s = reader.Read(r.extent, absl::MakeSpan(r.place, r.bytes)); !s.ok()) {
+      return Fail(work, row, plan_.source_node, s);
+    }
+    bytes += r.bytes;
+    if (!r.in_encoded_part) continue;
+    const size_t padded = AlignUp(r.bytes, kEncodedAlignment);
+    std::memset(r.place + r.bytes, 0, padded - r.bytes);
+    work.slab_writes += static_cast<int64_t>(padded);
+  }
+  counters_.bytes_read += bytes;
+}
+
+std::unique_ptr<ChainWorker> HostSteps::TakeWorker() const {
+  {
+    const std::lock_guard lock(workers_mutex_);
+    if (!workers_.empty()) {
+      auto worker = std::move(workers_.back());
+      workers_.pop_back();
+      return worker;
+    }
+  }
+  return std::make_unique<ChainWorker>(plan_.chain.MakeWorker());
+}
+
+void HostSteps::GiveBack(std::unique_ptr<ChainWorker> worker) const {
+  const std::lock_guard lock(workers_mutex_);
+  workers_.push_back(std::move(worker));
+}
+
+void HostSteps::Process(const Chunk& chunk) const {
+  const absl::Time start = absl::Now();
+  BatchWork& work = *chunk.envelope->work;
+  auto worker = TakeWorker();
+  const int64_t scratch_before = worker->scratch_bytes;
+  for (int row = chunk.begin; row < chunk.end && !work.failed(); ++row) {
+    const absl::Status status = ProcessRow(work, row, *worker);
+    if (status.ok()) continue;
+    const RowWork& r = work.rows[row];
+    const bool of_source = r.resolved.failed == kMaxLinks;
+    Fail(work, row, of_source ? plan_.source_node : plan_.chain.links[r.resolved.failed].node,
+         status);
+  }
+  work.scratch_writes += worker->scratch_bytes - scratch_before;
+  GiveBack(std::move(worker));
+  counters_.host.Add(absl::Now() - start, start - chunk.ready, chunk.end - chunk.begin);
+}
+
+absl::Status HostSteps::FinishRow(BatchWork& work, int row, ChainWorker& worker) const {
+  RowWork& r = work.rows[row];
+  Sample& sample = r.sample;
+  for (const FixedField& fixed : plan_.fixed) {
+    FieldView& view = sample.fields[fixed.field];
+    view.bytes = fixed.spec.bytes();
+    view.dtype = fixed.spec.dtype;
+    view.address = reinterpret_cast<uint64_t>(work.seat->host + fixed.table + row * view.bytes);
+  }
+  const bool source_writes_row = plan_.chain.cut == 0;
+  sample.fields[plan_.field] = source_writes_row ? tables_.HostRow(*work.seat, row) : FieldView{};
+  sample.size[plan_.field] = plan_.chain.input.size();
+  r.resolved.failed = kMaxLinks;  // The source, until a link takes over.
+  const auto bytes = r.place != nullptr
+                         ? absl::Span<const std::byte>(r.place, r.bytes)
+                         : r.extent.memory.value_or(absl::Span<const std::byte>());
+  SampleContext context(nullptr, &worker.source);
+  return plan_.source->Finish(bytes, sample, context);
+}
+
+bool HostSteps::TakesHostForm(BatchWork& work, int row) const {
+  const RowWork& r = work.rows[row];
+  const DeviceStep& first = plan_.whole.front();
+  std::byte* descriptor = work.seat->host + first.descriptors + row * first.stage->descriptor_bytes();
+  if (!first.stage->Describe(r.sample.fields[plan_.field], r.sample.size[plan_.field], descriptor)) {
+    return true;
+  }
+  size_t between = 0;  // What this row takes of the arena.
+  for (const DeviceStep& step : plan_.whole) {
+    if (step.end == plan_.chain.cut || step.end == plan_.chain.links.size()) continue;
+    const FieldSpec& spec = plan_.chain.spec(step.end);
+    between += AlignUp(r.resolved.region[step.end].area() * spec.channels() * ItemBytes(spec.dtype),
+                       kEncodedAlignment);
+  }
+  return between > plan_.arena_bytes;
+}
+
+absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker) const {
+  RowWork& r = work.rows[row];
+  PENSTOCK_RETURN_IF_ERROR(FinishRow(work, row, worker));
+  FieldView& field = r.sample.fields[plan_.field];
+  ImageSize& size = r.sample.size[plan_.field];
+  if (plan_.chain.input.encoded) {
+    r.resolved.failed = 0;
+    PENSTOCK_RETURN_IF_ERROR(plan_.chain.links[0].stage->Probe(field, size));
+  }
+  std::array<std::byte*, kMaxLinks> pointers;
+  const auto params = absl::MakeSpan(pointers.data(), plan_.chain.links.size());
+  tables_.AllParams(work, row, params);
+  PENSTOCK_RETURN_IF_ERROR(plan_.chain.Resolve(
+      size, {plan_.seed, static_cast<uint64_t>(work.spec.epoch), static_cast<uint64_t>(r.sample.id)},
+      params, r.resolved));
+  if (!r.finished) r.finished = TakesHostForm(work, row);
+  FieldView encoded = field;
+  if (r.in_encoded_part) {
+    encoded.address =
+        reinterpret_cast<uint64_t>(work.seat->device + (field.data() - work.seat->host));
+  }
+  tables_.WriteViews(work, row, encoded);
+  const bool decodes = plan_.chain.input.encoded;
+  if (!r.finished) {
+    counters_.decoded_device += decodes ? 1 : 0;
+    return absl::OkStatus();
+  }
+  if (r.resolved.size[plan_.chain.cut] != plan_.chain.spec(plan_.chain.cut).size()) {
+    const ImageSize got = r.resolved.size[plan_.chain.cut];
+    const ImageSize want = plan_.chain.spec(plan_.chain.cut).size();
+    r.resolved.failed = plan_.chain.cut == 0 ? kMaxLinks : plan_.chain.cut - 1;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the sample is ", got.height, "x", got.width, ", but the batch collates ",
+                     want.height, "x", want.width,
+                     " (height x width); add Resize, CenterCrop or RandomResizedCrop"));
+  }
+  const FieldView row_view = tables_.HostRow(*work.seat, row);
+  work.slab_writes += row_view.bytes;
+  PENSTOCK_RETURN_IF_ERROR(plan_.chain.Process(field, r.resolved, params, row_view, worker));
+  counters_.decoded_host += decodes ? 1 : 0;
+  return absl::OkStatus();
+}
+
+void HostSteps::Complete(BatchWork& work) const {
+  if (work.failed()) return;
+  const absl::Time start = absl::Now();
+  BatchInfo info;
+  info.sequence = work.spec.sequence;
+  info.epoch = work.spec.epoch;
+  info.ids = work.spec.ids;
+  HostBatch batch;
+  batch.info = &info;
+  const auto tensor = [&](const FieldSpec& spec, size_t offset) {
+    TensorView view;
+    view.data = work.seat->host + offset;
+    view.dtype = spec.dtype;
+    view.shape = spec.shape;
+    view.shape.insert(view.shape.begin(), work.count());
+    view.strides = RowMajorStrides(view.shape);
+    batch.tensors.emplace_back(spec.name, std::move(view));
+  };
+  if (!plan_.batch_steps.empty()) {
+    tensor(plan_.chain.spec(plan_.chain.cut), plan_.layout.rows_at());
+    for (const FixedField& fixed : plan_.fixed) tensor(fixed.spec, fixed.table);
+  }
+  for (const BatchStep& step : plan_.batch_steps) {
+    Random random({plan_.seed, static_cast<uint64_t>(work.spec.epoch),
+                   static_cast<uint64_t>(work.spec.sequence * plan_.world + plan_.rank)},
+                  step.random_key);
+    if (absl::Status status = step.stage->Process(batch, random); !status.ok()) {
+      work.Fail(0, Prefixed(absl::StrCat("node '", step.node, "', batch ", work.spec.sequence),
+                            status));
+      return;
+    }
+    work.slab_writes += static_cast<int64_t>(plan_.layout.row) * work.count();
+  }
+  tables_.Seal(work);
+  if (!plan_.batch_steps.empty()) counters_.batch_steps.Add(absl::Now() - start, absl::ZeroDuration());
+}
+
+}  // namespace penstock

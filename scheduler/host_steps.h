@@ -1,0 +1,60 @@
+// HostSteps: what is done to a batch on the host. Bodies only: who runs them is flow's business.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "penstock/scheduler/batch_work.h"
+#include "penstock/scheduler/counters.h"
+#include "penstock/scheduler/execution_plan.h"
+#include "penstock/scheduler/slab_tables.h"
+#include "penstock/stages/read/file_reader.h"
+
+namespace penstock {
+
+// Thread-safe for different rows of a batch and for different batches. Failures go into the work, which
+// is then passed over by the later steps.
+class HostSteps {
+ public:
+  // All must outlive it.
+  HostSteps(const ExecutionPlan& plan, const SlabTables& tables, RunCounters& counters);
+
+  // Asks the source where each sample's bytes are. True if all their sizes are known.
+  bool Locate(BatchWork& work) const;
+  // On an I/O thread: sizes of rows [begin, end).
+  void Measure(BatchWork& work, int begin, int end, FileReader& reader) const;
+  // Gives each row its place, by a prefix sum in batch order: in the slab's encoded part while it fits,
+  // else in the seat's staging buffer.
+  void Place(BatchWork& work) const;
+  // On an I/O thread: the bytes of rows [begin, end).
+  void Read(BatchWork& work, int begin, int end, FileReader& reader) const;
+  // Finish, Probe, Describe, Resolve; and for rows that go up finished, the sample stages.
+  void Process(const Chunk& chunk) const;
+  // Once all rows are done: the batch stages, and the tables' rest.
+  void Complete(BatchWork& work) const;
+
+  // Rows a task: so many that a task is worth its cost.
+  int chunk_rows() const { return chunk_rows_; }
+
+ private:
+  class WorkerLease;
+
+  absl::Status ProcessRow(BatchWork& work, int row, ChainWorker& worker) const;
+  absl::Status FinishRow(BatchWork& work, int row, ChainWorker& worker) const;
+  // Decides whether a row of an encoded plan takes its host form after all.
+  bool TakesHostForm(BatchWork& work, int row) const;
+  void Fail(BatchWork& work, int row, const std::string& node, const absl::Status& status) const;
+  std::unique_ptr<ChainWorker> TakeWorker() const;
+  void GiveBack(std::unique_ptr<ChainWorker> worker) const;
+
+  const ExecutionPlan& plan_;
+  const SlabTables& tables_;
+  RunCounters& counters_;
+  int chunk_rows_ = 1;
+  mutable std::mutex workers_mutex_;
+  mutable std::vector<std::unique_ptr<ChainWorker>> workers_;  // Idle ones.
+};
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+// IoPool: the only threads that may block on files.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "penstock/stages/read/file_reader.h"
+
+namespace penstock {
+
+// `threads` threads that run jobs first come, first served; each has a FileReader of its own. Threads
+// sleep when there is nothing to do. The destructor runs what is queued, then joins.
+class IoPool {
+ public:
+  using Job = std::function<void(FileReader& reader)>;
+
+  explicit IoPool(int threads);
+  ~IoPool();
+  IoPool(const IoPool&) = delete;
+  IoPool& operator=(const IoPool&) = delete;
+
+  // Thread-safe; never blocks on I/O.
+  void Submit(std::vector<Job> jobs);
+  int threads() const { return static_cast<int>(threads_.size()); }
+
+ private:
+  void Run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,97 @@
+#include "penstock/scheduler/overlap.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+// Sorted and without overlaps.
+void Merge(Intervals& intervals) {
+  std::sort(intervals.begin(), intervals.end());
+  size_t kept = 0;
+  for (const auto& interval : intervals) {
+    if (kept > 0 && interval.first <= intervals[kept - 1].second) {
+      intervals[kept - 1].second = std::max(intervals[kept - 1].second, interval.second);
+    } else {
+      intervals[kept++] = interval;
+    }
+  }
+  intervals.resize(kept);
+}
+
+double Length(const Intervals& intervals) {
+  double length = 0;
+  for (const auto& [start, end] : intervals) length += end - start;
+  return length;
+}
+
+bool Passed(const std::shared_ptr<TimingEvent>& event) {
+  return event == nullptr || event->Done().value_or(true);
+}
+
+}  // namespace
+
+double UnionLength(Intervals intervals) {
+  Merge(intervals);
+  return Length(intervals);
+}
+
+double IntersectionLength(Intervals a, Intervals b) {
+  Merge(a);
+  Merge(b);
+  double length = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const double start = std::max(a[i].first, b[j].first);
+    const double end = std::min(a[i].second, b[j].second);
+    length += std::max(0.0, end - start);
+    a[i].second < b[j].second ? ++i : ++j;
+  }
+  return length;
+}
+
+double OverlapLog::Totals::overlap_fraction() const {
+  const double smaller = std::min(copy_s, work_s);
+  return smaller > 0 ? both_s / smaller : 0;
+}
+
+void OverlapLog::Add(std::shared_ptr<const BatchTiming> timing) {
+  const std::lock_guard lock(mutex_);
+  if (copies_.size() + pending_.size() < kMaxBatches) pending_.push_back(std::move(timing));
+}
+
+void OverlapLog::Harvest() {
+  const std::lock_guard lock(mutex_);
+  while (!pending_.empty()) {
+    const BatchTiming& timing = *pending_.front();
+    // A batch that is still shared with its consumer may yet record work.
+    if (pending_.front().use_count() > 1 || !Passed(timing.copy_end) ||
+        !Passed(timing.steps_end) || !Passed(timing.work_end)) {
+      return;
+    }
+    if (origin_ == nullptr) {
+      origin_ = timing.copy_start;
+      origin_owner_ = pending_.front();
+    }
+    const auto add = [this](Intervals& to, const std::shared_ptr<TimingEvent>& start,
+                            const std::shared_ptr<TimingEvent>& end, Histogram* times) {
+      if (start == nullptr || end == nullptr) return;
+      const auto from = start->Since(*origin_), until = end->Since(*origin_);
+      if (from.ok() && until.ok()) {
+        to.emplace_back(absl::ToDoubleSeconds(*from), absl::ToDoubleSeconds(*until));
+        if (times != nullptr) times->Add(absl::ToInt64Nanoseconds(*until - *from));
+      }
+    };
+    add(copies_, timing.copy_start, timing.copy_end, &copy_times_);
+    add(steps_, timing.copy_end, timing.steps_end, &steps_times_);
+    add(work_, timing.work_start, timing.work_end, nullptr);
+    pending_.pop_front();
+  }
+}
+
+OverlapLog::Totals OverlapLog::totals() const {
+  const std::lock_guard lock(mutex_);
+  return {UnionLength(copies_), UnionLength(steps_), UnionLength(work_),
+          IntersectionLength(copies_, work_), static_cast<int64_t>(copies_.size())};
+}
+
+}  // namespace penstock

@@ -1,0 +1,190 @@
+// Start, stop and admission. The flow's bodies are in scheduler_bodies.cc, the figures in
+// scheduler_statistics.cc.
+#include "penstock/scheduler/scheduler.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "penstock/memory/status_macros.h"
+#include "penstock/scheduler/cpu_budget.h"
+
+namespace penstock {
+namespace {
+
+// Events that one batch may need at a time: two pieces, ready, and a release on a few streams.
+constexpr int kEventsASeat = 8, kTimingEventsASeat = 10;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(ExecutionPlan plan,
+                                                             SchedulerResources resources) {
+  PENSTOCK_ASSIGN_OR_RETURN(BatchSequence sequence, BatchSequence::Create(plan));
+  std::unique_ptr<Scheduler> scheduler(
+      new Scheduler(std::move(plan), std::move(resources), std::move(sequence)));
+  PENSTOCK_RETURN_IF_ERROR(scheduler->Start());
+  return scheduler;
+}
+
+Scheduler::Scheduler(ExecutionPlan plan, SchedulerResources resources, BatchSequence sequence)
+    : plan_(std::move(plan)),
+      resources_(std::move(resources)),
+      sequence_(std::move(sequence)),
+      tables_(plan_),
+      host_(plan_, tables_, counters_),
+      delivery_([this](absl::Duration waited, bool timed_out) {
+        return WhyWaiting(waited, timed_out);
+      }),
+      created_(absl::Now()) {
+  sequence_.Rebind(plan_);
+}
+
+absl::Status Scheduler::Start() {
+  cpu_at_start_ = ProcessCpuSeconds();
+  const std::shared_ptr<Device>& device = resources_.queue->device();
+  PENSTOCK_ASSIGN_OR_RETURN(pool_,
+                            SeatPool::Create(device, plan_.layout, plan_.seats, plan_.memory));
+  PENSTOCK_ASSIGN_OR_RETURN(device_, DeviceSteps::Create(*device, plan_, tables_));
+  for (int i = 0; i < plan_.seats; ++i) idle_works_.push_back(std::make_unique<BatchWork>());
+  PENSTOCK_RETURN_IF_ERROR(WarmUp());
+  flow_ = std::make_unique<Flow>(resources_.threads, Bodies());
+  startup_seconds_ = absl::ToDoubleSeconds(absl::Now() - created_);
+  first_admission_ = epoch_start_ = absl::Now();
+  resources_.queue->Watch(pool_, [this] { OnSeatsFree(); });
+  if (!plan_.source->size()) {
+    static_cast<UnboundedSource&>(*plan_.source).SetListener([this] { Admit(); });
+  }
+  Admit();
+  return absl::OkStatus();
+}
+
+// Fills the event pools, so that no batch has to ask the driver for one.
+absl::Status Scheduler::WarmUp() {
+  Device& device = *resources_.queue->device();
+  std::vector<std::shared_ptr<Event>> events;
+  std::vector<std::shared_ptr<TimingEvent>> timing;
+  for (int i = 0; i < plan_.seats * kEventsASeat; ++i) {
+    PENSTOCK_ASSIGN_OR_RETURN(events.emplace_back(), device.AcquireEvent());
+  }
+  for (int i = 0; i < plan_.seats * kTimingEventsASeat; ++i) {
+    PENSTOCK_ASSIGN_OR_RETURN(timing.emplace_back(), device.AcquireTimingEvent());
+  }
+  return absl::OkStatus();
+}
+
+Scheduler::~Scheduler() {
+  Cancel();
+  if (pool_ != nullptr) resources_.queue->Unwatch(pool_.get());
+  if (!plan_.source->size()) {
+    static_cast<UnboundedSource&>(*plan_.source).SetListener(nullptr);
+  }
+  flow_.reset();  // Drains: what is in flight passes through as cancelled.
+}
+
+void Scheduler::Cancel() {
+  cancelled_ = true;
+  StopAdmission();
+  delivery_.Cancel();
+}
+
+void Scheduler::Finish() {
+  if (!plan_.source->size()) static_cast<UnboundedSource&>(*plan_.source).Close();
+}
+
+void Scheduler::StartEpoch(int64_t epoch) {
+  {
+    const std::lock_guard lock(admit_mutex_);
+    if (cancelled_ || failed_) return;
+    delivery_.StartGeneration(++generation_);
+    slot_ = 0;
+    pending_.reset();
+    sequence_.StartEpoch(epoch);
+    admission_ended_ = false;
+  }
+  Admit();
+}
+
+void Scheduler::StopAdmission() {
+  const std::lock_guard lock(admit_mutex_);
+  admission_ended_ = true;
+}
+
+void Scheduler::Admit() {
+  const std::lock_guard lock(admit_mutex_);
+  while (!admission_ended_ && AdmitNext()) {
+  }
+}
+
+// Under admit_mutex_. False when nothing more can be admitted now.
+bool Scheduler::AdmitNext() {
+  if (!pending_) pending_ = sequence_.Next();
+  switch (pending_->kind) {
+    case NextItem::Kind::kNothingYet:
+      pending_.reset();
+      return false;
+    case NextItem::Kind::kEpochEnd:
+      delivery_.Put(generation_, slot_++, {std::optional<DeviceBatch>()});
+      break;
+    case NextItem::Kind::kRunEnd:
+      delivery_.Put(generation_, slot_++, {std::optional<DeviceBatch>(), /*run_end=*/true});
+      admission_ended_ = true;
+      break;
+    case NextItem::Kind::kBatch: {
+      Seat* seat = pool_->TryAcquire();
+      if (seat == nullptr) return false;
+      SubmitBatch(std::move(pending_->batch), seat);
+      break;
+    }
+  }
+  pending_.reset();
+  return true;
+}
+
+void Scheduler::SubmitBatch(BatchSpec spec, Seat* seat) {
+  auto envelope = std::make_shared<Envelope>();
+  {
+    const std::lock_guard lock(works_mutex_);
+    envelope->work = std::move(idle_works_.back());
+    idle_works_.pop_back();
+  }
+  BatchWork& work = *envelope->work;
+  work.Start(std::move(spec));
+  work.generation = generation_;
+  work.slot = slot_++;
+  work.seat = seat;
+  work.stream = static_cast<int>(work.spec.sequence % device_->streams());
+  tables_.Start(work);
+  ++in_flight_;
+  flow_->Submit(std::move(envelope));
+}
+
+void Scheduler::OnSeatsFree() {
+  overlap_.Harvest();
+  {
+    const std::lock_guard lock(delivered_mutex_);
+    last_release_ = absl::Now();
+  }
+  Admit();
+}
+
+absl::StatusOr<std::optional<DeviceBatch>> Scheduler::Next(absl::Duration timeout) {
+  absl::StatusOr<std::optional<DeviceBatch>> next = delivery_.Next(timeout);
+  if (next.ok()) CountDelivered(*next);
+  return next;
+}
+
+std::string Scheduler::WhyWaiting(absl::Duration waited, bool timed_out) {
+  const SeatPool::Counts counts = pool_->counts();
+  const int64_t consumer = counts.held - in_flight_ - delivery_.waiting();
+  if (consumer + counts.returning < plan_.seats) return "";
+  const std::string why =
+      absl::StrCat("the consumer holds all ", plan_.seats, " batches (", consumer,
+                   " not released, ", counts.returning,
+                   " whose streams have not passed); release one, or raise batches_in_flight");
+  if (!timed_out) {
+    resources_.log(absl::StrCat("Next() has waited ", absl::FormatDuration(waited), ": ", why));
+  }
+  return why;
+}
+
+}  // namespace penstock

@@ -1,0 +1,124 @@
+// Scheduler: runs one ExecutionPlan. Admits batches as seats become free, sends them through the flow
+// graph, and delivers them in order.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "penstock/memory/batch.h"
+#include "penstock/memory/seat_pool.h"
+#include "penstock/scheduler/batch_sequence.h"
+#include "penstock/scheduler/counters.h"
+#include "penstock/scheduler/delivery.h"
+#include "penstock/scheduler/device_queue.h"
+#include "penstock/scheduler/device_steps.h"
+#include "penstock/scheduler/execution_plan.h"
+#include "penstock/scheduler/flow.h"
+#include "penstock/scheduler/host_steps.h"
+#include "penstock/scheduler/io_pool.h"
+#include "penstock/scheduler/overlap.h"
+#include "penstock/scheduler/slab_tables.h"
+#include "penstock/scheduler/statistics.h"
+
+namespace penstock {
+
+// What the outputs of one pipeline share.
+struct SchedulerResources {
+  std::shared_ptr<IoPool> io;
+  std::shared_ptr<DeviceQueue> queue;
+  int threads = 1;  // Of the flow graph.
+  std::function<void(absl::string_view line)> log;  // Never empty; any thread.
+};
+
+// Thread-safe. The destructor cancels and drains.
+class Scheduler {
+ public:
+  // Allocates every pool and starts. Errors: ResourceExhausted from the device; InvalidArgument where
+  // samples, batch and world do not fit together.
+  static absl::StatusOr<std::unique_ptr<Scheduler>> Create(ExecutionPlan plan,
+                                                           SchedulerResources resources);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // See Pipeline for all of these.
+  absl::StatusOr<std::optional<DeviceBatch>> Next(absl::Duration timeout);
+  void StartEpoch(int64_t epoch);
+  void Cancel();
+  void Finish();
+  RunStatistics Statistics() const;
+
+  const ExecutionPlan& plan() const { return plan_; }
+  int64_t batches_per_epoch() const { return sequence_.batches_per_epoch(); }
+  int64_t samples_per_epoch() const { return sequence_.samples_per_epoch(); }
+
+ private:
+  Scheduler(ExecutionPlan plan, SchedulerResources resources, BatchSequence sequence);
+  absl::Status Start();
+  absl::Status WarmUp();
+  FlowBodies Bodies();
+
+  // Admission.
+  void Admit();
+  bool AdmitNext();
+  void SubmitBatch(BatchSpec spec, Seat* seat);
+  void StopAdmission();
+
+  // Bodies of the flow.
+  void Read(EnvelopePtr envelope, const std::function<void(Chunk)>& emit,
+            const std::function<void()>& end);
+  void ReadRows(const EnvelopePtr& envelope, const std::function<void(Chunk)>& emit,
+                const std::function<void()>& end);
+  void Sample(const Chunk& chunk);
+  void Upload(EnvelopePtr envelope, std::function<void()> end);
+  void Deliver(Envelope& envelope);
+  DeviceBatch MakeBatch(BatchWork& work);
+  void OnSeatsFree();
+
+  std::string WhyWaiting(absl::Duration waited, bool timed_out);
+  void CountDelivered(const std::optional<DeviceBatch>& batch);
+  std::vector<StageStatistics> Stages(double seconds) const;
+
+  // In the order of what outlives what: the flow goes first.
+  ExecutionPlan plan_;
+  SchedulerResources resources_;
+  BatchSequence sequence_;
+  RunCounters counters_;
+  mutable OverlapLog overlap_;  // Taking stamps in changes nothing that a caller sees.
+  SlabTables tables_;
+  HostSteps host_;
+  std::shared_ptr<SeatPool> pool_;
+  std::unique_ptr<DeviceSteps> device_;
+  Delivery delivery_;
+
+  std::mutex admit_mutex_;
+  std::optional<NextItem> pending_;  // Asked of the sequence, but there was no seat.
+  int64_t generation_ = 0, slot_ = 0;
+  bool admission_ended_ = false;
+  std::atomic<bool> cancelled_{false};
+  std::atomic<bool> failed_{false};  // A batch has failed: the run ends with it.
+  std::atomic<int> in_flight_{0};  // Admitted and not yet in delivery.
+  std::mutex works_mutex_;
+  std::vector<std::unique_ptr<BatchWork>> idle_works_;
+
+  mutable std::mutex delivered_mutex_;
+  std::vector<EpochStatistics> epochs_;
+  int64_t delivered_batches_ = 0, delivered_samples_ = 0, first_batch_samples_ = 0;
+  absl::Time epoch_start_, first_admission_, first_delivery_, last_release_, created_;
+  int64_t allocations_when_warm_ = -1;
+  double cpu_at_start_ = 0, startup_seconds_ = 0;
+
+  std::unique_ptr<Flow> flow_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,151 @@
+// The scheduler's figures.
+#include <algorithm>
+#include <numeric>
+
+#include "absl/time/clock.h"
+#include "penstock/scheduler/cpu_budget.h"
+#include "penstock/scheduler/scheduler.h"
+
+namespace penstock {
+namespace {
+
+double PerByte(int64_t bytes, int64_t uploaded) {
+  return uploaded > 0 ? static_cast<double>(bytes) / static_cast<double>(uploaded) : 0;
+}
+
+StageStatistics Line(std::string name, std::string place, double busy_s, double wait_s,
+                     int64_t items, double available_s) {
+  StageStatistics line;
+  line.name = std::move(name);
+  line.place = std::move(place);
+  line.busy_s = busy_s;
+  line.wait_s = wait_s;
+  line.items = items;
+  line.utilisation = available_s > 0 ? std::min(1.0, busy_s / available_s) : 0;
+  return line;
+}
+
+template <class Times>
+void SetQuantiles(const Times& times, StageStatistics& line) {
+  line.p50_us = absl::ToDoubleMicroseconds(times.Quantile(0.5));
+  line.p95_us = absl::ToDoubleMicroseconds(times.Quantile(0.95));
+}
+
+StageStatistics Counted(std::string name, std::string place, const StepCounter& counter,
+                        double available_s) {
+  StageStatistics line = Line(std::move(name), std::move(place), counter.busy_s(),
+                              counter.wait_s(), counter.items(), available_s);
+  SetQuantiles(counter, line);
+  return line;
+}
+
+}  // namespace
+
+void Scheduler::CountDelivered(const std::optional<DeviceBatch>& batch) {
+  const absl::Time now = absl::Now();
+  const std::lock_guard lock(delivered_mutex_);
+  if (!batch) {
+    epoch_start_ = now;
+    return;
+  }
+  if (epochs_.empty() || epochs_.back().epoch != batch->info().epoch) {
+    epochs_.push_back({batch->info().epoch});
+  }
+  ++epochs_.back().batches;
+  epochs_.back().samples += batch->size();
+  epochs_.back().seconds = absl::ToDoubleSeconds(now - epoch_start_);
+  if (delivered_batches_++ == 0) {
+    first_delivery_ = now;
+    first_batch_samples_ = batch->size();
+  }
+  delivered_samples_ += batch->size();
+  // Every seat has been round twice: nothing that follows is new.
+  if (delivered_batches_ == 2 * plan_.seats) {
+    allocations_when_warm_ = resources_.queue->device()->driver_allocations();
+  }
+}
+
+std::vector<StageStatistics> Scheduler::Stages(double seconds) const {
+  std::vector<StageStatistics> stages;
+  stages.push_back(Counted(plan_.source_node, "io", counters_.read,
+                           seconds * resources_.io->threads()));
+  const std::string host = plan_.chain.cut > 0 && plan_.whole.empty()
+                               ? plan_.Names(0, plan_.chain.cut)
+                               : plan_.source_node + " (finish)";
+  stages.push_back(Counted(host, "host", counters_.host, seconds * resources_.threads));
+  std::string batch_steps, device_steps;
+  for (const BatchStep& step : plan_.batch_steps) {
+    batch_steps += (batch_steps.empty() ? "" : "+") + step.node;
+  }
+  if (!batch_steps.empty()) {
+    stages.push_back(
+        Counted(batch_steps, "host", counters_.batch_steps, seconds * resources_.threads));
+  }
+  const OverlapLog::Totals totals = overlap_.totals();
+  stages.push_back(Line("upload", "copy", totals.copy_s, counters_.upload.wait_s(),
+                        totals.batches, seconds));
+  SetQuantiles(overlap_.copy_times(), stages.back());
+  for (const auto* list : {&plan_.whole, &plan_.behind}) {
+    for (const DeviceStep& step : *list) {
+      device_steps += (device_steps.empty() ? "" : ", ") + step.name;
+    }
+  }
+  if (!device_steps.empty()) {
+    stages.push_back(Line(device_steps, "device", totals.steps_s, 0, totals.batches, seconds));
+    SetQuantiles(overlap_.steps_times(), stages.back());
+  }
+  return stages;
+}
+
+RunStatistics Scheduler::Statistics() const {
+  overlap_.Harvest();
+  RunStatistics s;
+  const Device& device = *resources_.queue->device();
+  const SeatPool::Counts counts = pool_->counts();
+  const std::lock_guard lock(delivered_mutex_);
+  s.device = device.name();
+  s.rank = plan_.rank;
+  s.world = plan_.world;
+  s.batches = delivered_batches_;
+  s.samples = delivered_samples_;
+  const bool all_back = counts.held == 0 && counts.returning == 0 && last_release_ > first_admission_;
+  const absl::Time end = all_back ? last_release_ : absl::Now();
+  s.seconds = absl::ToDoubleSeconds(end - first_admission_);
+  if (delivered_batches_ > 0) {
+    s.first_batch_seconds = absl::ToDoubleSeconds(first_delivery_ - first_admission_);
+    const double steady = s.seconds - s.first_batch_seconds;
+    if (delivered_batches_ > 1 && steady > 0) {
+      s.samples_per_second =
+          static_cast<double>(delivered_samples_ - first_batch_samples_) / steady;
+    }
+  }
+  s.startup_seconds = startup_seconds_;
+  s.next_wait_seconds = absl::ToDoubleSeconds(delivery_.waited());
+  s.cpu_seconds = ProcessCpuSeconds() - cpu_at_start_;
+  s.bytes_read = counters_.bytes_read;
+  s.bytes_uploaded = counters_.bytes_uploaded;
+  const OverlapLog::Totals totals = overlap_.totals();
+  if (totals.copy_s > 0) {
+    s.upload_gb_per_s = static_cast<double>(s.bytes_uploaded) / totals.copy_s * 1e-9;
+  }
+  s.overlap_fraction = totals.overlap_fraction();
+  if (plan_.memory == HostMemory::kPinned) {
+    s.pinned_bytes_peak = static_cast<int64_t>(plan_.layout.host_bytes()) * plan_.seats;
+  }
+  s.device_bytes_peak = static_cast<int64_t>(plan_.layout.device_bytes()) * plan_.seats +
+                        static_cast<int64_t>(device_->device_bytes());
+  s.driver_allocations_after_warmup =
+      allocations_when_warm_ < 0 ? 0 : device.driver_allocations() - allocations_when_warm_;
+  s.host_writes_per_byte = PerByte(counters_.slab_writes, s.bytes_uploaded);
+  s.scratch_bytes_per_byte = PerByte(counters_.scratch_writes, s.bytes_uploaded);
+  s.images_decoded_host = counters_.decoded_host;
+  s.images_decoded_device = counters_.decoded_device;
+  s.epochs = epochs_;
+  s.stages = Stages(s.seconds);
+  s.seats = plan_.seats;
+  s.seats_waiting = static_cast<int>(delivery_.waiting());
+  Judge(s);
+  return s;
+}
+
+}  // namespace penstock

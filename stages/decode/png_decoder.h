@@ -1,0 +1,29 @@
+// PNG files to RGB, by libpng.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "penstock/stages/field.h"
+#include "penstock/stages/sample_context.h"
+
+namespace penstock {
+
+// From the header alone.
+absl::StatusOr<ImageSize> ReadPngSize(absl::Span<const std::byte> bytes);
+
+// Thread-compatible. Keeps memory from one file to the next, and nothing else of it.
+class PngDecoder {
+ public:
+  // Writes the pixels of `region`, which lies within the image, row by row to `pixels`. Colours and
+  // damage: see decode_image.proto. An interlaced file is decoded whole, into memory that is kept.
+  absl::Status Decode(absl::Span<const std::byte> bytes, const Region& region, uint8_t* pixels);
+
+ private:
+  Scratch rows_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,108 @@
+#include "penstock/stages/read/file_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "penstock/memory/status_macros.h"
+#include "penstock/stages/read/printable.h"
+
+namespace penstock {
+namespace {
+
+absl::Status ReadAll(int descriptor, const Extent& extent, absl::Span<std::byte> to) {
+  size_t done = 0;
+  while (done < to.size()) {
+    const ssize_t n = pread(descriptor, to.data() + done, to.size() - done,
+                            static_cast<off_t>(extent.offset + static_cast<int64_t>(done)));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FileError(errno, extent.file);
+    if (n == 0) {
+      return absl::DataLossError(absl::StrCat(Printable(extent.file), ": ", done, " of ", to.size(),
+                                              " bytes at offset ", extent.offset,
+                                              "; the file has become shorter"));
+    }
+    done += static_cast<size_t>(n);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status FileError(int error_number, absl::string_view path) {
+  absl::Status status = absl::ErrnoToStatus(error_number, Printable(path));
+  if (error_number == EMFILE) {
+    return absl::Status(status.code(),
+                        absl::StrCat(status.message(), "; raise the limit with `ulimit -n`"));
+  }
+  if (!absl::IsInvalidArgument(status)) return status;
+  return absl::FailedPreconditionError(status.message());
+}
+
+FileReader::~FileReader() { CloseAll(); }
+
+absl::StatusOr<int64_t> FileReader::Measure(const Extent& extent) {
+  if (extent.bytes) return *extent.bytes;
+  struct stat info;
+  if (stat(extent.file.c_str(), &info) != 0) return FileError(errno, extent.file);
+  if (S_ISDIR(info.st_mode)) return FileError(EISDIR, extent.file);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(Printable(extent.file), ": not a regular file"));
+  }
+  if (info.st_size < extent.offset) {
+    return absl::DataLossError(absl::StrCat(Printable(extent.file), ": ", info.st_size,
+                                            " bytes, expected at least ", extent.offset));
+  }
+  return info.st_size - extent.offset;
+}
+
+absl::Status FileReader::Read(const Extent& extent, absl::Span<std::byte> to) {
+  if (extent.bytes) {
+    PENSTOCK_ASSIGN_OR_RETURN(const int descriptor, Keep(extent.file));
+    return ReadAll(descriptor, extent, to);
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const int descriptor, Open(extent.file));
+  absl::Status status = ReadAll(descriptor, extent, to);
+  close(descriptor);
+  return status;
+}
+
+absl::StatusOr<int> FileReader::Open(const std::string& path) {
+  // O_NONBLOCK: a named pipe is an error, not a wait for its writer; it changes nothing for files.
+  const auto open_once = [&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); };
+  int descriptor = open_once();
+  if (descriptor < 0 && errno == EMFILE && !kept_.empty()) {
+    CloseAll();
+    descriptor = open_once();
+  }
+  if (descriptor < 0) return FileError(errno, path);
+  return descriptor;
+}
+
+absl::StatusOr<int> FileReader::Keep(const std::string& path) {
+  auto found = std::find_if(kept_.begin(), kept_.end(),
+                            [&](const OpenFile& file) { return file.path == path; });
+  if (found != kept_.end()) {
+    std::rotate(found, found + 1, kept_.end());
+    return kept_.back().descriptor;
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const int descriptor, Open(path));
+  if (kept_.size() == kKeptOpen) {
+    close(kept_.front().descriptor);
+    kept_.erase(kept_.begin());
+  }
+  kept_.push_back({path, descriptor});
+  return descriptor;
+}
+
+void FileReader::CloseAll() {
+  for (const OpenFile& file : kept_) close(file.descriptor);
+  kept_.clear();
+}
+
+}  // namespace penstock

@@ -1,0 +1,147 @@
+#include "penstock/stages/read/file_reader.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "penstock/stages/read/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+absl::StatusOr<std::string> ReadText(FileReader& reader, const Extent& extent, size_t bytes) {
+  std::string text(bytes, '?');
+  const absl::Status status =
+      reader.Read(extent, absl::MakeSpan(reinterpret_cast<std::byte*>(text.data()), bytes));
+  if (!status.ok()) return status;
+  return text;
+}
+
+ptrdiff_t OpenDescriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+TEST(FileReaderTest, ReadsWholeFilesAndParts) {
+  const TempFolder folder;
+  FileReader reader;
+  const Extent whole{.file = folder.Write("a", "0123456789")};
+  EXPECT_EQ(*reader.Measure(whole), 10);
+  EXPECT_EQ(*ReadText(reader, whole, 10), "0123456789");
+  const Extent tail{.file = whole.file, .offset = 7};
+  EXPECT_EQ(*reader.Measure(tail), 3);
+  EXPECT_EQ(*ReadText(reader, tail, 3), "789");
+  const Extent part{.file = whole.file, .offset = 2, .bytes = 4};
+  EXPECT_EQ(*reader.Measure(part), 4);
+  EXPECT_EQ(*ReadText(reader, part, 4), "2345");
+  const Extent empty{.file = folder.Write("empty", "")};
+  EXPECT_EQ(*reader.Measure(empty), 0);
+  EXPECT_EQ(*ReadText(reader, empty, 0), "");
+}
+
+TEST(FileReaderTest, ErrorsNameTheFileAndTheReason) {
+  const TempFolder folder;
+  FileReader reader;
+  const Extent missing{.file = folder / "no\xFF.jpg"};
+  for (const absl::Status& status :
+       {reader.Measure(missing).status(), ReadText(reader, missing, 1).status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+    EXPECT_EQ(status.message(), folder / R"(no\xff.jpg: No such file or directory)");
+  }
+  folder.MakeFolder("sub");
+  for (const absl::Status& status : {reader.Measure({.file = folder / "sub"}).status(),
+                                     ReadText(reader, {.file = folder / "sub"}, 1).status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(status.message(), folder / "sub: Is a directory");
+  }
+  // A named pipe does not make the thread wait.
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(std::string(reader.Measure({.file = folder / "pipe"}).status().message()),
+              HasSubstr("not a regular file"));
+  EXPECT_FALSE(ReadText(reader, {.file = folder / "pipe"}, 1).ok());
+}
+
+TEST(FileReaderTest, UnreadableFile) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  const TempFolder folder;
+  const std::string file = folder.Write("a");
+  ASSERT_EQ(chmod(file.c_str(), 0), 0);
+  FileReader reader;
+  EXPECT_EQ(ReadText(reader, {.file = file}, 1).status(),
+            absl::PermissionDeniedError(file + ": Permission denied"));
+}
+
+// InvalidArgument is for graphs; errno's EINVAL and ENAMETOOLONG would be that.
+TEST(FileReaderTest, ErrorsAreNeverInvalidArgument) {
+  for (int number = 1; number < 134; ++number) {
+    EXPECT_NE(FileError(number, "x").code(), absl::StatusCode::kInvalidArgument) << number;
+  }
+}
+
+TEST(FileReaderTest, ShortenedFile) {
+  const TempFolder folder;
+  const std::string file = folder.Write("a", "0123456789");
+  FileReader reader;
+  EXPECT_EQ(ReadText(reader, {.file = file, .offset = 4, .bytes = 8}, 8).status(),
+            absl::DataLossError(file + ": 6 of 8 bytes at offset 4; the file has become shorter"));
+  EXPECT_EQ(reader.Measure({.file = file, .offset = 11}).status(),
+            absl::DataLossError(file + ": 10 bytes, expected at least 11"));
+}
+
+TEST(FileReaderTest, KeepsFewFilesOpen) {
+  const TempFolder folder;
+  const ptrdiff_t before = OpenDescriptors();
+  {
+    FileReader reader;
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 30; ++i) {
+        const std::string name = std::to_string(i);
+        const std::string file = round == 0 ? folder.Write(name, "_" + name) : folder / name;
+        EXPECT_EQ(*ReadText(reader, {.file = file, .offset = 1, .bytes = 1}, 1), name.substr(0, 1));
+        EXPECT_EQ(*ReadText(reader, {.file = file}, 1), "_");  // Not kept.
+      }
+    }
+    EXPECT_EQ(OpenDescriptors() - before, ptrdiff_t{FileReader::kKeptOpen});
+    // A file that is kept is not opened again.
+    std::filesystem::remove(folder / "29");
+    EXPECT_TRUE(ReadText(reader, {.file = folder / "29", .offset = 1, .bytes = 1}, 1).ok());
+    EXPECT_FALSE(ReadText(reader, {.file = folder / "29"}, 1).ok());
+  }
+  EXPECT_EQ(OpenDescriptors(), before);
+}
+
+TEST(FileReaderTest, GivesDescriptorsBackWhenTheyRunOut) {
+  const TempFolder folder;
+  FileReader reader;
+  for (int i = 0; i < 4; ++i) {
+    const std::string file = folder.Write(std::to_string(i));
+    ASSERT_TRUE(ReadText(reader, {.file = file, .bytes = 1}, 1).ok());
+  }
+  const std::string other = folder.Write("other", "x");
+  rlimit old;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &old), 0);
+  const rlimit tight{static_cast<rlim_t>(dup(0)), old.rlim_max};  // The next one free is too many.
+  close(static_cast<int>(tight.rlim_cur));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+  EXPECT_EQ(*ReadText(reader, {.file = other}, 1), "x");
+  std::vector<int> taken;
+  for (int fd; (fd = open("/dev/null", O_RDONLY)) >= 0;) taken.push_back(fd);
+  const absl::Status status = ReadText(reader, {.file = other}, 1).status();
+  for (int fd : taken) close(fd);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &old), 0);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr(other), HasSubstr("Too many open files"), HasSubstr("ulimit -n")));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,44 @@
+// The stage of penstock.RandomCrop; see random_crop.proto.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "penstock/stages/sample_stage.h"
+#include "penstock/stages/transform/padded_crop.h"
+#include "penstock/stages/transform/random_crop.pb.h"
+
+namespace penstock {
+
+struct RandomCropParams {
+  ImageSize image;
+  int32_t y = 0, x = 0;  // Of the crop's corner, in the padded image.
+};
+
+class RandomCropStage final : public RandomFieldStage<RandomCrop, RandomCropParams> {
+ public:
+  absl::Status Init() override;
+  absl::Status Infer(FieldSpec& field) const override;
+  absl::StatusOr<RandomCropParams> Resolve(ImageSize& size, Random& random) const override;
+  std::optional<Region> InputRegion(const RandomCropParams& params,
+                                    const Region& out) const override;
+  bool IsIdentity(const RandomCropParams& params) const override;
+  absl::Status Process(const RandomCropParams& params, const FieldView& in, const FieldView& out,
+                       SampleContext& context) const override;
+
+ private:
+  ImageSize size() const { return {options().height(), options().width()}; }
+  absl::Status CheckFits(ImageSize image) const;
+  // The axes of a crop whose corner is at 0, 0 of the padded image.
+  CropAxis Rows(ImageSize image) const;
+  CropAxis Columns(ImageSize image) const;
+  CropAxis Rows(const RandomCropParams& params) const;
+  CropAxis Columns(const RandomCropParams& params) const;
+
+  int32_t left_ = 0, top_ = 0, right_ = 0, bottom_ = 0;
+  PadMode mode_ = PadMode::kConstant;
+  std::array<uint8_t, 4> fill_{};
+};
+
+}  // namespace penstock

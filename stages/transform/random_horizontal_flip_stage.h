@@ -1,0 +1,36 @@
+// The stage of penstock.RandomHorizontalFlip; see random_horizontal_flip.proto.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "penstock/stages/sample_stage.h"
+#include "penstock/stages/transform/random_horizontal_flip.pb.h"
+
+namespace penstock {
+
+struct RandomHorizontalFlipParams {
+  int32_t flip = 0;   // 0 or 1.
+  int32_t width = 0;  // Of the image.
+};
+
+class RandomHorizontalFlipStage final
+    : public RandomFieldStage<RandomHorizontalFlip, RandomHorizontalFlipParams> {
+ public:
+  absl::Status Init() override;
+  absl::Status Infer(FieldSpec& field) const override;
+  absl::StatusOr<RandomHorizontalFlipParams> Resolve(ImageSize& size,
+                                                     Random& random) const override;
+  std::optional<Region> InputRegion(const RandomHorizontalFlipParams& params,
+                                    const Region& out) const override;
+  bool IsIdentity(const RandomHorizontalFlipParams& params) const override {
+    return params.flip == 0;
+  }
+  absl::Status Process(const RandomHorizontalFlipParams& params, const FieldView& in,
+                       const FieldView& out, SampleContext& context) const override;
+
+ private:
+  double probability_ = 0.5;
+};
+
+}  // namespace penstock

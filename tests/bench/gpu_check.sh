@@ -1,0 +1,43 @@
+#!/bin/bash
+# All that is checked on a machine with a GPU, with the bundle alone (no Bazel, no Debian packages):
+#
+#   tests/bench/gpu_check.sh BUNDLE_FOLDER [quick]
+#
+# GPU unit tests, equal bytes on cuda:0 and the host, compute-sanitizer (where it is installed), and rates
+# beside PyTorch (where it is installed). Ends with "N passed, N failed". "quick" leaves the rates out.
+set -uo pipefail
+here=$(dirname "$(readlink -f "$0")")
+bundle=$(readlink -f "$1")
+quick=${2:-}
+data=$(mktemp -d)
+trap 'rm -rf "$data"' EXIT
+passed=0
+failed=0
+
+check() {
+  if "$@" >"$data/log" 2>&1; then
+    passed=$((passed + 1))
+    echo "ok    $*" | sed "s#$bundle/##g; s#$data/##g"
+  else
+    failed=$((failed + 1))
+    echo "FAILED $*"
+    tail -n 40 "$data/log"
+  fi
+}
+
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+python3 "$here/make_data.py" "$data" --photos "${PHOTOS:-2000}"
+for test in "$bundle"/bin/*_test; do check "$test"; done
+check python3 "$here/gpu_equal.py" "$bundle" "$data"
+if sanitizer=$(command -v compute-sanitizer); then
+  for tool in memcheck racecheck synccheck initcheck; do
+    for graph in cifar10_train:cifar imagenet_train:photos; do
+      check "$sanitizer" --tool "$tool" --error-exitcode 3 "$bundle/bin/${graph%:*}" \
+        --data="$data/${graph#*:}" --device=cuda:0 --max_batches=3 --progress=off
+    done
+  done
+  check "$sanitizer" --tool memcheck --error-exitcode 3 "$bundle/bin/normalize_stage_cuda_test"
+fi
+[ -n "$quick" ] || python3 "$here/rates.py" "$bundle" "$data"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,42 @@
+// Runs a graph in a test and keeps all that was delivered.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "penstock/graphs/pipeline.h"
+#include "penstock/memory/sim_device.h"
+
+namespace penstock::testing {
+
+// One delivered batch, read by a host stream.
+struct Got {
+  BatchInfo info;
+  std::vector<std::string> names;
+  std::vector<std::vector<int64_t>> shapes;
+  std::vector<std::string> bytes;  // By tensor.
+};
+
+struct RunResult {
+  absl::Status status;
+  std::vector<Got> batches;
+  int epoch_ends = 0;
+  RunStatistics statistics;
+
+  // All bytes of one tensor, in order of delivery.
+  std::string Bytes(absl::string_view tensor) const;
+  std::vector<int64_t> Ids(int64_t epoch) const;
+};
+
+// A device without time, as --device=host.
+std::shared_ptr<SimDevice> HostDevice();
+
+// Runs `text` to its end (or first error) on a HostDevice unless the options name another.
+RunResult RunGraph(const std::string& text, PipelineOptions options);
+
+}  // namespace penstock::testing

@@ -1,0 +1,23 @@
+#include "penstock/tools/check_command.h"
+
+#include <iostream>
+
+#include "penstock/graphs/planner.h"
+#include "penstock/tools/messages.h"
+
+namespace penstock {
+
+int CheckCommand(const GraphFlags& flags) {
+  const absl::StatusOr<Graph> graph = LoadGraph(flags);
+  if (!graph.ok()) return ReportWrongInput(graph.status());
+  const absl::StatusOr<DeviceKind> kind = PlannedKind(flags.device);
+  if (!kind.ok()) return Report(kind.status());
+  PlannerOptions options;
+  options.device = *kind;
+  const auto plans = MakePlans(*graph, options);
+  if (!plans.ok()) return Report(plans.status());
+  std::cout << flags.graph << ": good, " << graph->config().node_size() << " nodes" << std::endl;
+  return kGood;
+}
+
+}  // namespace penstock

@@ -1,0 +1,11 @@
+// `penstock check`: lists all that is wrong with a graph.
+#pragma once
+
+#include "penstock/tools/graph_flags.h"
+
+namespace penstock {
+
+// Returns the code to exit with: 0 for a good graph, 2 for a wrong one, 1 for wrong data.
+int CheckCommand(const GraphFlags& flags);
+
+}  // namespace penstock

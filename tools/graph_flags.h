@@ -1,0 +1,36 @@
+// The flags of every command that reads a graph.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "penstock/graphs/graph.h"
+#include "penstock/memory/stream.h"
+
+namespace CLI {
+class App;
+}
+
+namespace penstock {
+
+struct GraphFlags {
+  std::string graph;                       // The file.
+  std::optional<std::string> data;         // --data: short for --var data=PATH.
+  std::optional<std::string> sample_data;  // --sample_data: used, and said so, if none is named.
+  std::vector<std::string> variables;      // --var name=value
+  std::vector<std::string> overrides;      // --set node.field=value
+  std::string device = "auto";
+};
+
+void AddGraphFlags(CLI::App& command, GraphFlags& flags);
+
+// Errors are those of LoadGraph; InvalidArgument for a variable that is named twice.
+absl::StatusOr<Graph> LoadGraph(const GraphFlags& flags);
+
+// The kind of device to plan for, without a run: CUDA need not be there to plan for "cuda:0", and
+// "auto" means CUDA where it is usable.
+absl::StatusOr<DeviceKind> PlannedKind(const std::string& device);
+
+}  // namespace penstock

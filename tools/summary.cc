@@ -1,0 +1,74 @@
+#include "penstock/tools/summary.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace penstock {
+namespace {
+
+std::string Seconds(double seconds) { return absl::StrFormat("%.3f s", seconds); }
+
+// Three digits are enough for a duration.
+std::string Microseconds(double us) {
+  if (us < 1e3) return absl::StrFormat("%.0f us", us);
+  if (us < 1e6) return absl::StrFormat("%.1f ms", us * 1e-3);
+  return absl::StrFormat("%.1f s", us * 1e-6);
+}
+
+std::string Counted(int64_t count, const char* one, const char* many) {
+  return absl::StrCat(count, " ", count == 1 ? one : many);
+}
+
+std::string Batches(int64_t count) { return Counted(count, "batch", "batches"); }
+std::string Samples(int64_t count) { return Counted(count, "sample", "samples"); }
+
+std::string Megabytes(int64_t bytes) {
+  return absl::StrFormat("%.1f MB", static_cast<double>(bytes) * 1e-6);
+}
+
+std::string StageTable(const RunStatistics& s) {
+  size_t width = 5;
+  for (const StageStatistics& stage : s.stages) width = std::max(width, stage.name.size());
+  const int column = static_cast<int>(width);
+  std::string text = absl::StrFormat("  %-*s  %-6s %12s %12s %10s %10s %10s\n", column, "stage",
+                                     "place", "busy", "wait", "p50", "p95", "items");
+  for (const StageStatistics& stage : s.stages) {
+    absl::StrAppendFormat(&text, "  %-*s  %-6s %12s %12s %10s %10s %10d\n", column, stage.name,
+                          stage.place, Seconds(stage.busy_s), Seconds(stage.wait_s),
+                          Microseconds(stage.p50_us), Microseconds(stage.p95_us), stage.items);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string StartText(const RunStatistics& statistics, const PipelineInfo& pipeline,
+                      const OutputInfo& output) {
+  std::string text = absl::StrCat(statistics.graph, " on ", statistics.device, ", ",
+                                  Counted(pipeline.threads, "thread", "threads"), " (",
+                                  pipeline.threads_reason, ")");
+  if (output.samples_per_epoch && output.batches_per_epoch) {
+    absl::StrAppend(&text, ", an epoch has ", Samples(*output.samples_per_epoch), " in ",
+                    Batches(*output.batches_per_epoch));
+  }
+  if (!output.source_summary.empty()) absl::StrAppend(&text, "\n  ", output.source_summary);
+  return text + "\n";
+}
+
+std::string Summary(const RunStatistics& s) {
+  std::string text = absl::StrFormat("%s on %s: %s, %s in %s, %.0f samples/s\n", s.graph, s.device,
+                                     Batches(s.batches), Samples(s.samples), Seconds(s.seconds),
+                                     s.samples_per_second);
+  absl::StrAppendFormat(&text, "  start-up %s, first batch after %s, waited %s for batches\n",
+                        Seconds(s.startup_seconds), Seconds(s.first_batch_seconds),
+                        Seconds(s.next_wait_seconds));
+  absl::StrAppendFormat(&text, "  read %s, uploaded %s at %.2f GB/s, overlap %.0f %%\n",
+                        Megabytes(s.bytes_read), Megabytes(s.bytes_uploaded), s.upload_gb_per_s,
+                        s.overlap_fraction * 100);
+  absl::StrAppend(&text, StageTable(s), "  verdict: ", s.verdict, "\n");
+  return text;
+}
+
+}  // namespace penstock
