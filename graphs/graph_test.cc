@@ -1,15 +1,11 @@
 // What is wrong with a text, word by word, and what is right about it.
 #include "penstock/graphs/graph.h"
 
-#include <fstream>
-#include <map>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "penstock/graphs/any_types.h"
 #include "penstock/graphs/testing/graph_text.h"
 #include "penstock/graphs/testing/stages.h"
 #include "penstock/graphs/testing/stages.pb.h"
@@ -43,10 +39,10 @@ TEST(ParseGraph, AllUnknownFieldsAreFound) {
       Lines({
           "g:1:1: penstock.GraphConfig has no field 'nmae'; did you mean 'name'?",
           "g:3:8: node 'resize': penstock.NodeConfig has no field 'nam'; did you mean 'name'?",
-          "g:3:80: node 'resize': penstock.testing.Resize.Size has no field 'heigth'; did you "
-          "mean 'height'?",
-          "g:3:92: node 'resize': penstock.testing.Resize has no field 'q'; its fields are "
-          "shorter_edge, size, scale, steps, field",
+          ("g:3:80: node 'resize': penstock.testing.Resize.Size has no field 'heigth'; did you "
+           "mean 'height'?"),
+          ("g:3:92: node 'resize': penstock.testing.Resize has no field 'q'; its fields are "
+           "shorter_edge, size, scale, steps, field"),
           "g:4:1: penstock.GraphConfig has no field 'ordr'; did you mean 'order'?",
           "g:6:9: penstock.Order has no field 'shufle'; did you mean 'shuffle'?",
       }));
@@ -60,8 +56,8 @@ TEST(ParseGraph, FaultsOfTextFormAndVariablesComeTogetherInTheOrderOfTheText) {
       Lines({
           "g:1:1: batches_in_flight is 1, expected 2 to 1024",
           "g:2:68: node 'read_images': root: ${data} has no value; give it with --data PATH",
-          "g:3:57: node 'collate': penstock.Collate has no field 'btach_size'; did you mean "
-          "'batch_size'?",
+          ("g:3:57: node 'collate': penstock.Collate has no field 'btach_size'; did you mean "
+           "'batch_size'?"),
           absl::StrCat("g:4:8: node 'uplod': there is no stage 'penstock.Uplod'; did you mean "
                        "'penstock.Upload'?",
                        kKnownStages),
@@ -117,8 +113,8 @@ TEST(ParseGraph, ANodeHasOneStage) {
       "g:1:8: a stage belongs into the field 'stage': stage { [type.googleapis.com/...] { } }");
   EXPECT_EQ(
       Faults(Head() + "node { name: 'x' }\nnode { stage { } }\n" + Tail()),
-      Lines({"g:2:1: node 'x': it has no stage, expected stage { [type.googleapis.com/...] { } "
-             "}",
+      Lines({("g:2:1: node 'x': it has no stage, expected stage { [type.googleapis.com/...] { } "
+              "}"),
              "g:3:1: node: it has no stage, expected stage { [type.googleapis.com/...] { } }"}));
 }
 
@@ -131,10 +127,10 @@ TEST(ParseGraph, TypesInsideOptionsAreCheckedToo) {
                   "{ mod: 1 } }") +
              Tail()),
       Lines({"g:2:69: node 'decode_image': there is no message 'my.Thing'",
-             "g:3:1: node 'decode_image': [x.com/penstock.Pin] has another prefix, expected "
-             "[type.googleapis.com/penstock.Pin]",
-             "g:3:79: node 'decode_image': penstock.Pin has no field 'mod'; did you mean "
-             "'mode'?"}));
+             ("g:3:1: node 'decode_image': [x.com/penstock.Pin] has another prefix, expected "
+              "[type.googleapis.com/penstock.Pin]"),
+             ("g:3:79: node 'decode_image': penstock.Pin has no field 'mod'; did you mean "
+              "'mode'?")}));
 }
 
 // Case G11.
@@ -191,8 +187,8 @@ TEST(ParseGraph, FaultsAboveATokenErrorAreReported) {
   EXPECT_EQ(
       Faults(Node("Collate", "btach_size: 8") + Node("testing.DecodeJpg") +
              "node { name: 'x' input: }\nnmae: 3"),
-      Lines({"g:1:57: node 'collate': penstock.Collate has no field 'btach_size'; did you mean "
-             "'batch_size'?",
+      Lines({("g:1:57: node 'collate': penstock.Collate has no field 'btach_size'; did you mean "
+              "'batch_size'?"),
              absl::StrCat("g:2:8: node 'decode_jpg': there is no stage "
                           "'penstock.testing.DecodeJpg'; did you mean "
                           "'penstock.testing.DecodeImage'?",
@@ -202,6 +198,9 @@ TEST(ParseGraph, FaultsAboveATokenErrorAreReported) {
 
 TEST(ParseGraph, WhatIsNoTextIsRefused) {
   EXPECT_EQ(Faults("seed: 3\nname: 'a\xff'"), "g:2:9: not UTF-8; a graph is text");
+  EXPECT_EQ(Faults("seed: 3\nname: 'a\\xff'"), "g:2:7: name is not UTF-8");
+  EXPECT_EQ(Faults(Node("testing.ReadImages", "salt: '\\xff' root: '\\377'")),
+            "g:1:87: root is not UTF-8");  // Bytes may be anything.
   EXPECT_EQ(Faults(std::string((16 << 20) + 1, ' ')), "g:1:1: larger than 16 MiB; no graph is");
   EXPECT_EQ(Faults(std::string("seed: 3\0", 8)),
             "g:1:8: invalid control characters encountered in text");
@@ -241,68 +240,6 @@ TEST(ParseGraph, TakesAllOfTheTextFormat) {
 // Old graphs load for ever: their fields may have become deprecated or reserved since.
 TEST(ParseGraph, TakesFieldsThatAreOld) {
   EXPECT_EQ(Faults(Head() + Node("testing.DecodeImage", "old: 'x' gone: 3") + Tail()), "");
-}
-
-class LoadGraphTest : public ::testing::Test {
- protected:
-  std::string Write(const std::string& name, const std::string& text) {
-    const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
-  }
-  absl::StatusOr<Graph> Load(const std::string& path, const GraphEdits& edits = {}) {
-    return LoadGraph(path, edits, testing::TestRegistry());
-  }
-};
-
-TEST_F(LoadGraphTest, TheFileGivesTheDefaultName) {
-  const std::string path = Write("my-graph.2.textproto", Head() + Tail());
-  auto graph = Load(path);
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_EQ(graph->config().name(), "my_graph_2");
-  graph = Load(path, {{}, {"name=other"}});
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_EQ(graph->config().name(), "other");
-}
-
-TEST_F(LoadGraphTest, ErrorsNameTheFile) {
-  const std::string path = Write("wrong.textproto", "seed: x");
-  const absl::Status status = Load(path).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(std::string(status.message()),
-            absl::StrCat(path,
-                         ":1:7: seed is x, expected an integer from 0 to "
-                         "18446744073709551615"));
-}
-
-TEST_F(LoadGraphTest, AnEmptyFileIsAGraphWithoutNodes) {
-  auto graph = Load(Write("empty.textproto", ""));
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_EQ(graph->config().node_size(), 0);
-}
-
-TEST_F(LoadGraphTest, AFileThatCannotBeReadIsNamedWithTheReason) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "/none.textproto");
-  absl::Status status = Load(path).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(std::string(status.message()),
-            absl::StrCat(path, ": cannot be read: No such file or directory"));
-  status = Load(::testing::TempDir()).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(std::string(status.message()),
-            absl::StrCat(::testing::TempDir(), ": is a folder, expected a graph"));
-}
-
-// The calls of the embedding example compile, and mean the variables.
-TEST_F(LoadGraphTest, VariablesMayStandInBracesOrInAMap) {
-  const std::string path = Write("none_used.textproto", "");
-  const std::string faults =
-      Lines({absl::StrCat(path, ": variable 'data' is not used; the graph uses none"),
-             absl::StrCat(path, ": the graph has no node, expected a source first")});
-  EXPECT_TRUE(LoadGraph(path).ok());
-  EXPECT_EQ(std::string(LoadGraph(path, {{"data", "/d"}}).status().message()), faults);
-  const std::map<std::string, std::string> variables = {{"data", "/d"}};
-  EXPECT_EQ(std::string(LoadGraph(path, variables).status().message()), faults);
 }
 
 }  // namespace

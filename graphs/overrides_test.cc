@@ -194,8 +194,8 @@ TEST_F(OverridesTest, AllFaultsAreReported) {
 TEST_F(OverridesTest, ANameThatOccursTwiceIsNone) {
   EXPECT_EQ(Faults(Head() + Node("testing.Resize") + Node("testing.Resize") + Tail(),
                    {{}, {"resize.shorter_edge=3"}}),
-            Lines({"g:3:1: node 'resize': the node at g:2:1 has this name too; give one of them "
-                   "another",
+            Lines({("g:3:1: node 'resize': the node at g:2:1 has this name too; give one of them "
+                    "another"),
                    "--set resize.shorter_edge=3: 2 nodes are named 'resize'; give them names"}));
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.pb.h"
+#include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/text_format.h"
 #include "penstock/graphs/parser_messages.h"
@@ -15,8 +17,10 @@ namespace {
 
 using google::protobuf::Descriptor;
 using google::protobuf::DescriptorPool;
+using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::TextFormat;
+using google::protobuf::io::Tokenizer;
 
 constexpr int kMaxTextBytes = 16 << 20;
 
@@ -57,6 +61,24 @@ std::optional<TextFault> Unreadable(absl::string_view text) {
   return fault;
 }
 
+// A string whose escapes ("\xff") are not UTF-8: the parser would take it, and protobuf complain
+// later.
+std::optional<TextFault> BadString(absl::string_view text, const AnyTypes& types) {
+  if (text.find('\\') == absl::string_view::npos) return std::nullopt;
+  const TextTokens tokens = Tokenize(text);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].type != Tokenizer::TYPE_STRING) continue;
+    std::string value;
+    Tokenizer::ParseString(tokens[i].text, &value);
+    if (IsUtf8(value)) continue;
+    const TextContext context = ContextOf(tokens, i, types);
+    if (context.field == nullptr || context.field->type() != FieldDescriptor::TYPE_STRING) continue;
+    return TextFault{tokens[i].line + 1, tokens[i].column + 1, context.node,
+                     absl::StrCat(std::string(context.field->name()), " is not UTF-8"), false};
+  }
+  return std::nullopt;
+}
+
 // Drops the node that the parser was in when it gave up: those that it has read have a place.
 void DropUnfinished(const TextFormat::ParseInfoTree& tree, GraphConfig& config) {
   const auto* field = GraphConfig::descriptor()->FindFieldByNumber(GraphConfig::kNodeFieldNumber);
@@ -70,7 +92,9 @@ void DropUnfinished(const TextFormat::ParseInfoTree& tree, GraphConfig& config) 
 ParsedText ParseText(absl::string_view text, const std::string& file, const AnyTypes& types) {
   ParsedText parsed;
   parsed.locations = std::make_shared<GraphLocations>(file);
-  if (std::optional<TextFault> fault = Unreadable(text)) {
+  std::optional<TextFault> fault = Unreadable(text);
+  if (!fault) fault = BadString(text, types);
+  if (fault) {
     parsed.faults.push_back(*fault);
     parsed.complete = false;
     return parsed;
@@ -93,7 +117,8 @@ ParsedText ParseText(absl::string_view text, const std::string& file, const AnyT
 
   const TextTokens tokens = Tokenize(text);
   for (const ParserMessage& message : messages.all()) {
-    if (auto fault = Explain(message, tokens, types)) parsed.faults.push_back(*std::move(fault));
+    fault = Explain(message, tokens, types);
+    if (fault) parsed.faults.push_back(*std::move(fault));
   }
   return parsed;
 }

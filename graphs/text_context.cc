@@ -67,8 +67,12 @@ class Descent {
   // [type.googleapis.com/penstock.Collate]
   void TakeType() {
     std::string name;
-    while (at_ + 1 < tokens_.size() && !Is(++at_, "]")) {
-      name = Is(at_, "/") ? "" : name + tokens_[at_].text;
+    for (++at_; at_ < tokens_.size() && !Is(at_, "]"); ++at_) {
+      if (Is(at_, "/")) {
+        name.clear();
+      } else {
+        name += tokens_[at_].text;
+      }
     }
     levels_.back().any = types_.Find(name);
   }

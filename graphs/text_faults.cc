@@ -203,7 +203,7 @@ std::string ExplainValue(const FieldDescriptor& field, absl::string_view value,
     if (const Descriptor* type = types.Find(names[0])) return NoSuchField(*type, names[1]);
   }
   if (absl::StartsWith(message, "Unknown enumeration value")) return NoSuchValue(field, value);
-  const std::string name(field.name());
+  const absl::string_view name = field.name();
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
     return absl::StrCat(name, " is '", value, "', expected true or false");
   }

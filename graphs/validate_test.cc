@@ -4,10 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "penstock/graphs/any_types.h"
 #include "penstock/graphs/testing/graph_text.h"
 #include "penstock/graphs/testing/stages.h"
 #include "penstock/graphs/testing/stages.pb.h"
@@ -84,11 +82,11 @@ TEST(ValidateGraph, TheOrderOfTheTextIsFree) {
 // Case G01, in binary and from C++.
 TEST(ValidateGraph, UnknownNumbersAreRefused) {
   GraphConfig config = Built();
-  config.GetReflection()->MutableUnknownFields(&config)->AddVarint(77, 1);
+  GraphConfig::GetReflection()->MutableUnknownFields(&config)->AddVarint(77, 1);
   auto& node = *config.mutable_node(1);
-  node.GetReflection()->MutableUnknownFields(&node)->AddVarint(78, 1);
+  NodeConfig::GetReflection()->MutableUnknownFields(&node)->AddVarint(78, 1);
   Collate collate;
-  collate.GetReflection()->MutableUnknownFields(&collate)->AddLengthDelimited(9, "x");
+  Collate::GetReflection()->MutableUnknownFields(&collate)->AddLengthDelimited(9, "x");
   node.mutable_stage()->PackFrom(collate);
   testing::DecodeImage decode;
   decode.mutable_extra()->PackFrom(collate);
@@ -103,8 +101,8 @@ TEST(ValidateGraph, UnknownNumbersAreRefused) {
              "node 'decode_image', extra: penstock.Collate has no field number 9" + newer,
              "node 'collate': penstock.Collate has no field number 9" + newer,
              "node 'collate': penstock.NodeConfig has no field number 78" + newer,
-             "node 'decode_image': it has no input: it is the first node and no source; put a "
-             "source above it or name its input"}));
+             ("node 'decode_image': it has no input: it is the first node and no source; put a "
+              "source above it or name its input")}));
 }
 
 TEST(ValidateGraph, UnknownNumbersOfEnumsAreRefused) {
@@ -154,10 +152,10 @@ TEST(ValidateGraph, CyclesAreListedInOrder) {
       Faults(Head() + Node("testing.Resize", "", "name: 'a' input: 'a'") +
              Node("testing.Resize", "", "name: 'x' input: 'y'") +
              Node("testing.Resize", "", "name: 'y' input: 'x'")),
-      Lines({"g:2:18: node 'a': the nodes go in a cycle: a -> a; one of them has to read from "
-             "another node",
-             "g:3:18: node 'x': the nodes go in a cycle: x -> y -> x; one of them has to read "
-             "from another node"}));
+      Lines({("g:2:18: node 'a': the nodes go in a cycle: a -> a; one of them has to read from "
+              "another node"),
+             ("g:3:18: node 'x': the nodes go in a cycle: x -> y -> x; one of them has to read "
+              "from another node")}));
   // The way that leads out of it is met first.
   EXPECT_EQ(
       Faults(Node("Upload", "", "input: 'b'") + Node("testing.Resize", "", "name: 'a' input: 'b'") +
@@ -183,8 +181,8 @@ TEST(ValidateGraph, InputsAreCounted) {
                    Node("Upload")),
             Lines({"g:2:8: node 'collate': it takes one input, but has 3",
                    "g:2:8: node 'collate': input 'x' is no node; there are read_images, upload",
-                   "g:2:8: node 'collate': input 'colate' is no node; there are read_images, "
-                   "upload"}));
+                   ("g:2:8: node 'collate': input 'colate' is no node; there are read_images, "
+                    "upload")}));
 }
 
 // Case G09.
@@ -194,10 +192,10 @@ TEST(ValidateGraph, NamesOccurOnce) {
             "g:3:8: node 'decode': the node at g:2:1 has this name too; give one of them another");
   EXPECT_EQ(Faults(Head() + Node("testing.Resize") + Node("testing.Resize") +
                    Node("testing.Resize") + Tail()),
-            Lines({"g:3:1: node 'resize': the node at g:2:1 has this name too; give one of them "
-                   "another",
-                   "g:4:1: node 'resize': the node at g:2:1 has this name too; give one of them "
-                   "another"}));
+            Lines({("g:3:1: node 'resize': the node at g:2:1 has this name too; give one of them "
+                    "another"),
+                   ("g:4:1: node 'resize': the node at g:2:1 has this name too; give one of them "
+                    "another")}));
   GraphConfig config = Built();
   config.mutable_node(2)->set_name("collate");
   EXPECT_EQ(FaultsOf(config),
@@ -206,8 +204,8 @@ TEST(ValidateGraph, NamesOccurOnce) {
 
 TEST(ValidateGraph, NamesHaveAForm) {
   EXPECT_EQ(Faults(Head() + Node("Collate", "", "name: 'a.b'") + Node("Upload", "", "name: ''")),
-            Lines({"g:2:8: node 'a.b': the name does not match [a-z][a-z0-9_]*: '.' is what --set "
-                   "puts between a node and its fields",
+            Lines({("g:2:8: node 'a.b': the name does not match [a-z][a-z0-9_]*: '.' is what --set "
+                    "puts between a node and its fields"),
                    "g:3:8: node: the name does not match [a-z][a-z0-9_]*: it is empty"}));
   EXPECT_EQ(Faults("name: 'my graph'\n" + Head() + Tail()),
             "g:1:1: name is 'my graph', expected letters, digits and underscores");
@@ -267,8 +265,8 @@ TEST(ValidateGraph, EachRoleHasItsPlace) {
              Node("Upload", "", "name: 'u'") + Node("testing.Resize")),
       Lines({"g:3:1: node 'c': a second Collate; samples are collated once",
              "g:5:1: node 'd': a second Collate, behind Upload; samples are collated once",
-             "g:6:1: node 'mix_up': it works on batches on the host and belongs between "
-             "Collate and Upload",
+             ("g:6:1: node 'mix_up': it works on batches on the host and belongs between "
+              "Collate and Upload"),
              "g:7:1: node 'pin': Pin stands behind Upload; move it between Collate and Upload",
              "g:8:1: node 'u': a second Upload; a batch goes up once"}));
 }

@@ -54,7 +54,7 @@ class Expansion {
     const std::string used =
         used_.empty() ? "none" : absl::StrCat("'", absl::StrJoin(used_, "', '"), "'");
     for (const auto& [name, value] : variables_) {
-      if (used_.count(name) > 0) continue;
+      if (used_.contains(name)) continue;
       errors_.AddGraph("",
                        absl::StrCat("variable '", name, "' is not used; the graph uses ", used));
     }

@@ -103,14 +103,14 @@ TEST(ExpandVariables, AnUnfilledOneIsFoundAtItsField) {
       Lines({"g:1:1: name: ${n} has no value; give it with --var n=VALUE",
              "g:1:1: name is '${n}', expected letters, digits and underscores",
              "g:2:68: node 'read_images': root: ${data} has no value; give it with --data PATH",
-             "g:3:2: node 'read_images': extensions[1]: ${e} has no value; give it with --var "
-             "e=VALUE",
-             "g:3:2: node 'read_images': extensions[2]: ${f} has no value; give it with --var "
-             "f=VALUE",
-             "g:5:8: node 'decode_image': random_key: ${k} has no value; give it with --var "
-             "k=VALUE",
-             "g:6:3: node 'decode_image': extra.root: ${x} has no value; give it with --var "
-             "x=VALUE"}));
+             ("g:3:2: node 'read_images': extensions[1]: ${e} has no value; give it with --var "
+              "e=VALUE"),
+             ("g:3:2: node 'read_images': extensions[2]: ${f} has no value; give it with --var "
+              "f=VALUE"),
+             ("g:5:8: node 'decode_image': random_key: ${k} has no value; give it with --var "
+              "k=VALUE"),
+             ("g:6:3: node 'decode_image': extra.root: ${x} has no value; give it with --var "
+              "x=VALUE")}));
 }
 
 TEST(ExpandVariables, AnUnusedOneIsNamed) {

@@ -1,7 +1,8 @@
 // What a device can do, in stream order. CudaDevice and SimDevice implement it.
 //
-// Nothing here blocks but Wait() and what allocates; nothing is submitted to a default stream
-// unless the caller names one. Every call leaves the caller's current CUDA device as it was.
+// Nothing here blocks but Wait(), Synchronize() and what allocates; nothing is submitted to a
+// default stream unless the caller names one. Every call leaves the caller's current CUDA device as
+// it was.
 #pragma once
 
 #include <dlpack/dlpack.h>

@@ -42,8 +42,8 @@ struct SimOptions {
 // no time of themselves; Occupy() takes its duration, also where no other time is modelled. Timing
 // events read the modelled time, however late the machine is.
 //
-// An asynchronous failure is sticky, as on CUDA: Fail() makes every later call return it; what is
-// in the streams is dropped, and who waits wakes up.
+// An asynchronous failure is sticky, as on CUDA: Fail() makes every later call return it; what has
+// not begun in the streams is dropped, and who waits wakes up.
 class SimDevice final : public Device, public std::enable_shared_from_this<SimDevice> {
  public:
   static std::shared_ptr<SimDevice> Create(SimOptions options = {});

@@ -22,8 +22,8 @@ struct NextItem {
   BatchSpec batch;
 };
 
-// Thread-compatible: admission calls it under its lock. Of an unbounded source it hands out full batches
-// as samples arrive, and the rest when the source is closed.
+// Thread-compatible: admission calls it under its lock. Of an unbounded source it hands out full
+// batches as samples arrive, and the rest when the source is closed.
 class BatchSequence {
  public:
   // InvalidArgument as EpochLayout; `plan` must outlive it, or be replaced by Rebind.

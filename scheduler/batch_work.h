@@ -23,10 +23,10 @@ struct RowWork {
   Sample sample;
   Resolved resolved;
   Extent extent;
-  int64_t bytes = 0;                // Of the extent.
-  std::byte* place = nullptr;       // Where it is read to; null for bytes that are in memory.
-  bool in_encoded_part = false;     // `place` lies in the slab.
-  bool finished = true;             // Goes up finished (else encoded).
+  int64_t bytes = 0;             // Of the extent.
+  std::byte* place = nullptr;    // Where it is read to; null for bytes that are in memory.
+  bool in_encoded_part = false;  // `place` lies in the slab.
+  bool finished = true;          // Goes up finished (else encoded).
 };
 
 // What one batch runs on the device: its rows of either kind, cut into waves that an arena holds.
@@ -42,7 +42,7 @@ struct BatchWork {
   BatchSpec spec;
   Seat* seat = nullptr;
   int stream = 0;
-  std::vector<RowWork> rows;         // At least spec.ids.size().
+  std::vector<RowWork> rows;           // At least spec.ids.size().
   std::vector<std::byte> host_params;  // Of links without a table, by link, then row.
   size_t encoded_used = 0;             // Bytes of the slab's encoded part.
   std::atomic<int> remaining{0};       // Chunks of the phase that runs.

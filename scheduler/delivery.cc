@@ -67,9 +67,8 @@ absl::StatusOr<std::optional<DeviceBatch>> Delivery::Next(absl::Duration timeout
     lock.lock();
     if (now >= deadline && !Ready()) {
       waited_ += now - start;
-      return absl::DeadlineExceededError(absl::StrCat("no batch within ",
-                                                      absl::FormatDuration(timeout),
-                                                      why.empty() ? "" : ": ", why));
+      return absl::DeadlineExceededError(absl::StrCat(
+          "no batch within ", absl::FormatDuration(timeout), why.empty() ? "" : ": ", why));
     }
   }
   waited_ += absl::Now() - start;

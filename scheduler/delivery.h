@@ -16,8 +16,8 @@
 
 namespace penstock {
 
-// Thread-safe. Slots are numbered by admission, without gaps: a batch, an epoch's end or the run's end
-// each. Every slot that was handed out is put exactly once, with an error if need be.
+// Thread-safe. Slots are numbered by admission, without gaps: a batch, an epoch's end or the run's
+// end each. Every slot that was handed out is put exactly once, with an error if need be.
 class Delivery {
  public:
   struct Item {
@@ -25,8 +25,8 @@ class Delivery {
     bool run_end = false;
   };
 
-  // `on_wait(waited, timed_out)` is asked, without a lock, once a Next() has waited for a second or has
-  // run out of time; its text (if any) goes into that error.
+  // `on_wait(waited, timed_out)` is asked, without a lock, once a Next() has waited for a second or
+  // has run out of time; its text (if any) goes into that error.
   explicit Delivery(std::function<std::string(absl::Duration waited, bool timed_out)> on_wait);
 
   void Put(int64_t generation, int64_t slot, Item item);
@@ -53,7 +53,7 @@ class Delivery {
   std::map<int64_t, Item> items_;
   int64_t generation_ = 0, next_ = 0;
   bool cancelled_ = false;
-  bool final_ = false;       // The run has ended, well or not.
+  bool final_ = false;  // The run has ended, well or not.
   absl::Status final_error_;
   absl::Duration waited_;
 };

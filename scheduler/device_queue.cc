@@ -9,12 +9,13 @@
 namespace penstock {
 namespace {
 
-// A consumer's own copy waits for what is queued before it: two pieces of 16 MiB are 0.6 ms. One would
-// leave the engine idle between pieces.
+// A consumer's own copy waits for what is queued before it: two pieces of 16 MiB are 0.6 ms. One
+// would leave the engine idle between pieces.
 constexpr size_t kMaxPieces = 2;
 
-// How long to sleep between two looks at pending events: short while a copy is running (a piece takes
-// some 300 us), longer the longer nothing happens (a consumer's step takes many milliseconds).
+// How long to sleep between two looks at pending events: short while a copy is running (a piece
+// takes some 300 us), longer the longer nothing happens (a consumer's step takes many
+// milliseconds).
 constexpr auto kShortSleep = std::chrono::microseconds(20);
 constexpr auto kLongSleep = std::chrono::microseconds(500);
 
@@ -94,9 +95,8 @@ bool DeviceQueue::TakeJob() {
   {
     const std::lock_guard lock(mutex_);
     const auto lowest =
-        std::min_element(jobs_.begin(), jobs_.end(), [](const UploadJob& a, const UploadJob& b) {
-          return a.order < b.order;
-        });
+        std::min_element(jobs_.begin(), jobs_.end(),
+                         [](const UploadJob& a, const UploadJob& b) { return a.order < b.order; });
     if (lowest == jobs_.end()) return false;
     current_ = std::make_unique<UploadJob>(std::move(*lowest));
     jobs_.erase(lowest);
@@ -115,8 +115,8 @@ bool DeviceQueue::IssuePiece() {
   const CopyRange& copy = current_->copies[range_];
   const size_t bytes = std::min<size_t>(copy.bytes - offset_, current_->piece_bytes);
   const absl::Status status = [&]() -> absl::Status {
-    PENSTOCK_RETURN_IF_ERROR(device_->CopyToDevice(copy.to + offset_, copy.from + offset_, bytes,
-                                                   current_->stream));
+    PENSTOCK_RETURN_IF_ERROR(
+        device_->CopyToDevice(copy.to + offset_, copy.from + offset_, bytes, current_->stream));
     PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<Event> event, device_->AcquireEvent());
     PENSTOCK_RETURN_IF_ERROR(event->Record(current_->stream));
     in_flight_.push_back({std::move(event), bytes});
@@ -141,7 +141,8 @@ bool DeviceQueue::RetirePieces() {
   while (!in_flight_.empty()) {
     const absl::StatusOr<bool> passed = in_flight_.front().event->Done();
     if (passed.ok() && !*passed) break;
-    in_flight_.pop_front();  // A failed device will never finish it; the next call reports the error.
+    in_flight_
+        .pop_front();  // A failed device will never finish it; the next call reports the error.
     any = true;
   }
   return any;

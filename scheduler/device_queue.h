@@ -1,6 +1,6 @@
 // DeviceQueue: the one thread that talks to a device while a run goes on. It issues copies in batch
-// order and in pieces, at most two at a time, launches what follows them, and finds out which events
-// have passed (so that seats come back). It sleeps when nothing is pending.
+// order and in pieces, at most two at a time, launches what follows them, and finds out which
+// events have passed (so that seats come back). It sleeps when nothing is pending.
 #pragma once
 
 #include <condition_variable>
@@ -20,15 +20,16 @@
 
 namespace penstock {
 
-// One batch's way onto the device. All callbacks run on the queue's thread, in the order written here.
+// One batch's way onto the device. All callbacks run on the queue's thread, in the order written
+// here.
 struct UploadJob {
   int64_t order = 0;  // Jobs that wait are taken lowest first.
   StreamRef stream = StreamRef::LegacyDefault();
   int64_t piece_bytes = 0;
   std::vector<CopyRange> copies;
-  std::function<absl::Status()> before;            // Before the first copy is issued.
-  std::function<absl::Status()> after;             // When the last one has been issued.
-  std::function<void(absl::Status status)> done;   // Always, once; with the first error.
+  std::function<absl::Status()> before;           // Before the first copy is issued.
+  std::function<absl::Status()> after;            // When the last one has been issued.
+  std::function<void(absl::Status status)> done;  // Always, once; with the first error.
 };
 
 class DeviceQueue {
@@ -41,8 +42,8 @@ class DeviceQueue {
 
   // Thread-safe; never blocks on the device.
   void Submit(UploadJob job);
-  // Collects the pool's seats as their events pass, and then calls `on_free`, until Unwatch(), which
-  // returns only when no call is running.
+  // Collects the pool's seats as their events pass, and then calls `on_free`, until Unwatch(),
+  // which returns only when no call is running.
   void Watch(std::shared_ptr<SeatPool> pool, std::function<void()> on_free);
   void Unwatch(const SeatPool* pool);
   // There may be something to collect. Thread-safe.
@@ -62,8 +63,8 @@ class DeviceQueue {
   };
 
   void Run();
-  bool TakeJob();                    // True if there is a current one.
-  bool IssuePiece();                 // True if something was issued.
+  bool TakeJob();     // True if there is a current one.
+  bool IssuePiece();  // True if something was issued.
   void FinishJob(absl::Status status);
   bool RetirePieces();               // True if one has passed.
   bool CollectSeats(bool& pending);  // True if a seat became free.

@@ -136,8 +136,8 @@ TEST_F(DeviceQueueTest, FailedCopyEndsItsJobAlone) {
   fail_ = false;
   queue.Submit(Job(2, {{to.data(), from.data(), 10}}, 10));
   WaitForDone(2);
-  EXPECT_EQ(log_, (std::vector<std::string>{"1 before", "1 injected", "2 before", "2 after",
-                                            "2 done"}));
+  EXPECT_EQ(log_,
+            (std::vector<std::string>{"1 before", "1 injected", "2 before", "2 after", "2 done"}));
 }
 
 TEST_F(DeviceQueueTest, SeatsComeBackAsTheirEventsPass) {

@@ -85,7 +85,8 @@ std::vector<CopyRange> DeviceSteps::Copies(const BatchWork& work) const {
     }
   };
   add(0, layout.tables + work.encoded_used);
-  for (const int32_t row : work.waves.finished) add(layout.rows_at() + row * layout.row, layout.row);
+  for (const int32_t row : work.waves.finished)
+    add(layout.rows_at() + row * layout.row, layout.row);
   return copies;
 }
 
@@ -111,9 +112,14 @@ absl::Status DeviceSteps::EnqueueSteps(const std::vector<DeviceStep>& steps, siz
       for (size_t i = step.begin; i < step.end; ++i) {
         params.push_back(tables_.At<std::byte>(seat, plan_.params[i]));
       }
-      DeviceCall call{device_, lanes_[work.stream].stream->ref(),
-                      tables_.At<int32_t>(seat, row_list), rows, views, params,
-                      {}, lanes_[work.stream].arena.data()};
+      DeviceCall call{device_,
+                      lanes_[work.stream].stream->ref(),
+                      tables_.At<int32_t>(seat, row_list),
+                      rows,
+                      views,
+                      params,
+                      {},
+                      lanes_[work.stream].arena.data()};
       if (step.descriptors != kNoTable) {
         call.descriptors = tables_.At<std::byte>(seat, step.descriptors);
       }

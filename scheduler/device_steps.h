@@ -38,8 +38,8 @@ class DeviceSteps {
                                                              const ExecutionPlan& plan,
                                                              const SlabTables& tables);
 
-  // Before upload, since the tables go up with it: settles work.waves, writes the row lists, and the
-  // addresses of what lies between two steps. Waves reuse the arena in stream order.
+  // Before upload, since the tables go up with it: settles work.waves, writes the row lists, and
+  // the addresses of what lies between two steps. Waves reuse the arena in stream order.
   void Prepare(BatchWork& work) const;
   // What goes up: the tables with the used part of the encoded bytes, then the finished rows.
   std::vector<CopyRange> Copies(const BatchWork& work) const;

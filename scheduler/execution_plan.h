@@ -43,17 +43,18 @@ struct DeviceStep {
 };
 
 // There is one plan. A row goes up `encoded` and runs `whole` (which tiles the chain from its first
-// link), or `finished` in the slab's rows and runs `behind` (which tiles it from the cut). The host plan
-// is the case in which `whole` is empty, so that every row is finished; a refused and an oversize row
-// are finished rows too. With nothing behind Upload the device's rows part is the delivered tensor.
+// link), or `finished` in the slab's rows and runs `behind` (which tiles it from the cut). The host
+// plan is the case in which `whole` is empty, so that every row is finished; a refused and an
+// oversize row are finished rows too. With nothing behind Upload the device's rows part is the
+// delivered tensor.
 //
 // One a terminal node of the graph. Immutable once made, but for what its stages say of themselves.
 struct ExecutionPlan {
-  std::string name;         // Of the terminal node.
+  std::string name;  // Of the terminal node.
   std::string source_node;
   std::unique_ptr<Source> source;
   SampleChain chain;
-  int field = 0;            // Index in the sample of the field that the chain works on.
+  int field = 0;  // Index in the sample of the field that the chain works on.
   std::vector<FixedField> fixed;
   std::vector<BatchStep> batch_steps;
   std::vector<DeviceStep> whole, behind;

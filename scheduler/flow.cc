@@ -19,9 +19,8 @@ namespace flow = oneapi::tbb::flow;
 template <class Gateway>
 std::shared_ptr<void> Hold(Gateway& gateway) {
   gateway.reserve_wait();
-  return std::shared_ptr<void>(&gateway, [](void* held) {
-    static_cast<Gateway*>(held)->release_wait();
-  });
+  return std::shared_ptr<void>(&gateway,
+                               [](void* held) { static_cast<Gateway*>(held)->release_wait(); });
 }
 
 }  // namespace
@@ -72,8 +71,8 @@ class Flow::Graph {
           upload(graph, flow::unlimited,
                  [self](const EnvelopePtr& envelope, UploadNode::gateway_type& gateway) {
                    auto hold = Hold(gateway);
-                   self->bodies_.upload(
-                       envelope, [&gateway, envelope, hold] { gateway.try_put(envelope); });
+                   self->bodies_.upload(envelope,
+                                        [&gateway, envelope, hold] { gateway.try_put(envelope); });
                  }),
           deliver(graph, flow::unlimited, [self](const EnvelopePtr& envelope) {
             self->bodies_.deliver(*envelope);

@@ -1,9 +1,10 @@
-// Flow: the oneTBB flow graph that batches travel through. Who runs what, and nothing of what is done.
+// Flow: the oneTBB flow graph that batches travel through. Who runs what, and nothing of what is
+// done.
 //
 //   Submit ─► read (async) ─► sample (a task a chunk) ─► complete ─► upload (async) ─► deliver
 //
-// Every message belongs to an admitted batch, so no queue here can grow; nothing in it rejects, limits or
-// blocks. Failed batches pass through all nodes. Bodies must not throw.
+// Every message belongs to an admitted batch, so no queue here can grow; nothing in it rejects,
+// limits or blocks. Failed batches pass through all nodes. Bodies must not throw.
 #pragma once
 
 #include <functional>

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kEncodedAlignment = 16;  // Vector loads of the device's decoder.
+constexpr size_t kEncodedAlignment = 16;   // Vector loads of the device's decoder.
 constexpr int64_t kBytesATask = 64 << 10;  // Of samples whose size is fixed: some 10 us of work.
 constexpr int kEncodedRowsATask = 2;       // A decode takes a millisecond.
 constexpr int kMaxRowsATask = 64;
@@ -38,8 +38,8 @@ HostSteps::HostSteps(const ExecutionPlan& plan, const SlabTables& tables, RunCou
 void HostSteps::Fail(BatchWork& work, int row, const std::string& node,
                      const absl::Status& status) const {
   const std::string& key = work.rows[row].sample.key;
-  work.Fail(row, Prefixed(absl::StrCat("node '", node, "', batch ", work.spec.sequence, ", sample '",
-                                       key, "'"),
+  work.Fail(row, Prefixed(absl::StrCat("node '", node, "', batch ", work.spec.sequence,
+                                       ", sample '", key, "'"),
                           status));
 }
 
@@ -165,9 +165,8 @@ absl::Status HostSteps::FinishRow(BatchWork& work, int row, ChainWorker& worker)
   sample.fields[plan_.field] = source_writes_row ? tables_.HostRow(*work.seat, row) : FieldView{};
   sample.size[plan_.field] = plan_.chain.input.size();
   r.resolved.failed = kMaxLinks;  // The source, until a link takes over.
-  const auto bytes = r.place != nullptr
-                         ? absl::Span<const std::byte>(r.place, r.bytes)
-                         : r.extent.memory.value_or(absl::Span<const std::byte>());
+  const auto bytes = r.place != nullptr ? absl::Span<const std::byte>(r.place, r.bytes)
+                                        : r.extent.memory.value_or(absl::Span<const std::byte>());
   SampleContext context(nullptr, &worker.source);
   return plan_.source->Finish(bytes, sample, context);
 }
@@ -175,8 +174,10 @@ absl::Status HostSteps::FinishRow(BatchWork& work, int row, ChainWorker& worker)
 bool HostSteps::TakesHostForm(BatchWork& work, int row) const {
   const RowWork& r = work.rows[row];
   const DeviceStep& first = plan_.whole.front();
-  std::byte* descriptor = work.seat->host + first.descriptors + row * first.stage->descriptor_bytes();
-  if (!first.stage->Describe(r.sample.fields[plan_.field], r.sample.size[plan_.field], descriptor)) {
+  std::byte* descriptor =
+      work.seat->host + first.descriptors + row * first.stage->descriptor_bytes();
+  if (!first.stage->Describe(r.sample.fields[plan_.field], r.sample.size[plan_.field],
+                             descriptor)) {
     return true;
   }
   size_t between = 0;  // What this row takes of the arena.
@@ -202,7 +203,8 @@ absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker
   const auto params = absl::MakeSpan(pointers.data(), plan_.chain.links.size());
   tables_.AllParams(work, row, params);
   PENSTOCK_RETURN_IF_ERROR(plan_.chain.Resolve(
-      size, {plan_.seed, static_cast<uint64_t>(work.spec.epoch), static_cast<uint64_t>(r.sample.id)},
+      size,
+      {plan_.seed, static_cast<uint64_t>(work.spec.epoch), static_cast<uint64_t>(r.sample.id)},
       params, r.resolved));
   if (!r.finished) r.finished = TakesHostForm(work, row);
   FieldView encoded = field;
@@ -220,10 +222,9 @@ absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker
     const ImageSize got = r.resolved.size[plan_.chain.cut];
     const ImageSize want = plan_.chain.spec(plan_.chain.cut).size();
     r.resolved.failed = plan_.chain.cut == 0 ? kMaxLinks : plan_.chain.cut - 1;
-    return absl::FailedPreconditionError(
-        absl::StrCat("the sample is ", got.height, "x", got.width, ", but the batch collates ",
-                     want.height, "x", want.width,
-                     " (height x width); add Resize, CenterCrop or RandomResizedCrop"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the sample is ", got.height, "x", got.width, ", but the batch collates ", want.height, "x",
+        want.width, " (height x width); add Resize, CenterCrop or RandomResizedCrop"));
   }
   const FieldView row_view = tables_.HostRow(*work.seat, row);
   work.slab_writes += row_view.bytes;
@@ -259,14 +260,15 @@ void HostSteps::Complete(BatchWork& work) const {
                    static_cast<uint64_t>(work.spec.sequence * plan_.world + plan_.rank)},
                   step.random_key);
     if (absl::Status status = step.stage->Process(batch, random); !status.ok()) {
-      work.Fail(0, Prefixed(absl::StrCat("node '", step.node, "', batch ", work.spec.sequence),
-                            status));
+      work.Fail(
+          0, Prefixed(absl::StrCat("node '", step.node, "', batch ", work.spec.sequence), status));
       return;
     }
     work.slab_writes += static_cast<int64_t>(plan_.layout.row) * work.count();
   }
   tables_.Seal(work);
-  if (!plan_.batch_steps.empty()) counters_.batch_steps.Add(absl::Now() - start, absl::ZeroDuration());
+  if (!plan_.batch_steps.empty())
+    counters_.batch_steps.Add(absl::Now() - start, absl::ZeroDuration());
 }
 
 }  // namespace penstock

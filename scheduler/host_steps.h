@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-// Thread-safe for different rows of a batch and for different batches. Failures go into the work, which
-// is then passed over by the later steps.
+// Thread-safe for different rows of a batch and for different batches. Failures go into the work,
+// which is then passed over by the later steps.
 class HostSteps {
  public:
   // All must outlive it.
@@ -25,8 +25,8 @@ class HostSteps {
   bool Locate(BatchWork& work) const;
   // On an I/O thread: sizes of rows [begin, end).
   void Measure(BatchWork& work, int begin, int end, FileReader& reader) const;
-  // Gives each row its place, by a prefix sum in batch order: in the slab's encoded part while it fits,
-  // else in the seat's staging buffer.
+  // Gives each row its place, by a prefix sum in batch order: in the slab's encoded part while it
+  // fits, else in the seat's staging buffer.
   void Place(BatchWork& work) const;
   // On an I/O thread: the bytes of rows [begin, end).
   void Read(BatchWork& work, int begin, int end, FileReader& reader) const;

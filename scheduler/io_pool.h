@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// `threads` threads that run jobs first come, first served; each has a FileReader of its own. Threads
-// sleep when there is nothing to do. The destructor runs what is queued, then joins.
+// `threads` threads that run jobs first come, first served; each has a FileReader of its own.
+// Threads sleep when there is nothing to do. The destructor runs what is queued, then joins.
 class IoPool {
  public:
   using Job = std::function<void(FileReader& reader)>;

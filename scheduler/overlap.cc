@@ -64,8 +64,8 @@ void OverlapLog::Harvest() {
   while (!pending_.empty()) {
     const BatchTiming& timing = *pending_.front();
     // A batch that is still shared with its consumer may yet record work.
-    if (pending_.front().use_count() > 1 || !Passed(timing.copy_end) ||
-        !Passed(timing.steps_end) || !Passed(timing.work_end)) {
+    if (pending_.front().use_count() > 1 || !Passed(timing.copy_end) || !Passed(timing.steps_end) ||
+        !Passed(timing.work_end)) {
       return;
     }
     if (origin_ == nullptr) {

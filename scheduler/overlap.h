@@ -1,5 +1,5 @@
-// OverlapLog: from the time stamps of batches, how long copies, device steps and the consumer's work ran,
-// and how long copies and consumer work ran at the same time.
+// OverlapLog: from the time stamps of batches, how long copies, device steps and the consumer's
+// work ran, and how long copies and consumer work ran at the same time.
 #pragma once
 
 #include <deque>

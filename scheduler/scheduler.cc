@@ -32,9 +32,8 @@ Scheduler::Scheduler(ExecutionPlan plan, SchedulerResources resources, BatchSequ
       sequence_(std::move(sequence)),
       tables_(plan_),
       host_(plan_, tables_, counters_),
-      delivery_([this](absl::Duration waited, bool timed_out) {
-        return WhyWaiting(waited, timed_out);
-      }),
+      delivery_(
+          [this](absl::Duration waited, bool timed_out) { return WhyWaiting(waited, timed_out); }),
       created_(absl::Now()) {
   sequence_.Rebind(plan_);
 }
@@ -177,10 +176,9 @@ std::string Scheduler::WhyWaiting(absl::Duration waited, bool timed_out) {
   const SeatPool::Counts counts = pool_->counts();
   const int64_t consumer = counts.held - in_flight_ - delivery_.waiting();
   if (consumer + counts.returning < plan_.seats) return "";
-  const std::string why =
-      absl::StrCat("the consumer holds all ", plan_.seats, " batches (", consumer,
-                   " not released, ", counts.returning,
-                   " whose streams have not passed); release one, or raise batches_in_flight");
+  const std::string why = absl::StrCat(
+      "the consumer holds all ", plan_.seats, " batches (", consumer, " not released, ",
+      counts.returning, " whose streams have not passed); release one, or raise batches_in_flight");
   if (!timed_out) {
     resources_.log(absl::StrCat("Next() has waited ", absl::FormatDuration(waited), ": ", why));
   }

@@ -1,5 +1,5 @@
-// Scheduler: runs one ExecutionPlan. Admits batches as seats become free, sends them through the flow
-// graph, and delivers them in order.
+// Scheduler: runs one ExecutionPlan. Admits batches as seats become free, sends them through the
+// flow graph, and delivers them in order.
 #pragma once
 
 #include <atomic>
@@ -36,15 +36,15 @@ namespace penstock {
 struct SchedulerResources {
   std::shared_ptr<IoPool> io;
   std::shared_ptr<DeviceQueue> queue;
-  int threads = 1;  // Of the flow graph.
+  int threads = 1;                                  // Of the flow graph.
   std::function<void(absl::string_view line)> log;  // Never empty; any thread.
 };
 
 // Thread-safe. The destructor cancels and drains.
 class Scheduler {
  public:
-  // Allocates every pool and starts. Errors: ResourceExhausted from the device; InvalidArgument where
-  // samples, batch and world do not fit together.
+  // Allocates every pool and starts. Errors: ResourceExhausted from the device; InvalidArgument
+  // where samples, batch and world do not fit together.
   static absl::StatusOr<std::unique_ptr<Scheduler>> Create(ExecutionPlan plan,
                                                            SchedulerResources resources);
   ~Scheduler();
@@ -107,7 +107,7 @@ class Scheduler {
   bool admission_ended_ = false;
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> failed_{false};  // A batch has failed: the run ends with it.
-  std::atomic<int> in_flight_{0};  // Admitted and not yet in delivery.
+  std::atomic<int> in_flight_{0};    // Admitted and not yet in delivery.
   std::mutex works_mutex_;
   std::vector<std::unique_ptr<BatchWork>> idle_works_;
 

@@ -29,9 +29,7 @@ absl::Status RecordTime(Device& device, std::shared_ptr<TimingEvent>& event, Str
 FlowBodies Scheduler::Bodies() {
   FlowBodies bodies;
   bodies.read = [this](EnvelopePtr envelope, const std::function<void(Chunk)>& emit,
-                       const std::function<void()>& end) {
-    Read(std::move(envelope), emit, end);
-  };
+                       const std::function<void()>& end) { Read(std::move(envelope), emit, end); };
   bodies.sample = [this](const Chunk& chunk) { Sample(chunk); };
   bodies.sample_done = [](const Chunk& chunk) { return --chunk.envelope->work->remaining == 0; };
   bodies.complete = [this](Envelope& envelope) {
@@ -132,8 +130,8 @@ void Scheduler::Upload(EnvelopePtr envelope, std::function<void()> end) {
     if (event.ok() && (*event)->Record(stream).ok()) {
       work.ready_event = *std::move(event);
     } else if (status.ok()) {
-      status = event.ok() ? absl::InternalError("recording the ready event failed")
-                          : event.status();
+      status =
+          event.ok() ? absl::InternalError("recording the ready event failed") : event.status();
     }
     if (!status.ok()) work.Fail(0, std::move(status));
     end();
@@ -174,8 +172,8 @@ void Scheduler::Deliver(Envelope& envelope) {
     item.value = MakeBatch(*work);
   }
   const int64_t generation = work->generation, slot = work->slot;
-  // Before the item goes out: its consumer may release the seat at once, and the next admission needs a
-  // work for it.
+  // Before the item goes out: its consumer may release the seat at once, and the next admission
+  // needs a work for it.
   work->ready_event = nullptr;
   work->timing = nullptr;
   {

@@ -33,8 +33,8 @@ void SetQuantiles(const Times& times, StageStatistics& line) {
 
 StageStatistics Counted(std::string name, std::string place, const StepCounter& counter,
                         double available_s) {
-  StageStatistics line = Line(std::move(name), std::move(place), counter.busy_s(),
-                              counter.wait_s(), counter.items(), available_s);
+  StageStatistics line = Line(std::move(name), std::move(place), counter.busy_s(), counter.wait_s(),
+                              counter.items(), available_s);
   SetQuantiles(counter, line);
   return line;
 }
@@ -67,8 +67,8 @@ void Scheduler::CountDelivered(const std::optional<DeviceBatch>& batch) {
 
 std::vector<StageStatistics> Scheduler::Stages(double seconds) const {
   std::vector<StageStatistics> stages;
-  stages.push_back(Counted(plan_.source_node, "io", counters_.read,
-                           seconds * resources_.io->threads()));
+  stages.push_back(
+      Counted(plan_.source_node, "io", counters_.read, seconds * resources_.io->threads()));
   const std::string host = plan_.chain.cut > 0 && plan_.whole.empty()
                                ? plan_.Names(0, plan_.chain.cut)
                                : plan_.source_node + " (finish)";
@@ -82,8 +82,8 @@ std::vector<StageStatistics> Scheduler::Stages(double seconds) const {
         Counted(batch_steps, "host", counters_.batch_steps, seconds * resources_.threads));
   }
   const OverlapLog::Totals totals = overlap_.totals();
-  stages.push_back(Line("upload", "copy", totals.copy_s, counters_.upload.wait_s(),
-                        totals.batches, seconds));
+  stages.push_back(
+      Line("upload", "copy", totals.copy_s, counters_.upload.wait_s(), totals.batches, seconds));
   SetQuantiles(overlap_.copy_times(), stages.back());
   for (const auto* list : {&plan_.whole, &plan_.behind}) {
     for (const DeviceStep& step : *list) {
@@ -108,7 +108,8 @@ RunStatistics Scheduler::Statistics() const {
   s.world = plan_.world;
   s.batches = delivered_batches_;
   s.samples = delivered_samples_;
-  const bool all_back = counts.held == 0 && counts.returning == 0 && last_release_ > first_admission_;
+  const bool all_back =
+      counts.held == 0 && counts.returning == 0 && last_release_ > first_admission_;
   const absl::Time end = all_back ? last_release_ : absl::Now();
   s.seconds = absl::ToDoubleSeconds(end - first_admission_);
   if (delivered_batches_ > 0) {

@@ -21,8 +21,7 @@ std::byte* SlabTables::Params(BatchWork& work, int row, size_t link) const {
   if (plan_.params[link] == kNoTable) {
     return work.host_params.data() + row * host_params_row_ + host_params_at_[link];
   }
-  return work.seat->host + plan_.params[link] +
-         row * plan_.chain.links[link].stage->params_bytes();
+  return work.seat->host + plan_.params[link] + row * plan_.chain.links[link].stage->params_bytes();
 }
 
 void SlabTables::AllParams(BatchWork& work, int row, absl::Span<std::byte*> out) const {
@@ -70,16 +69,15 @@ void SlabTables::WriteViews(BatchWork& work, int row, const FieldView& encoded) 
       view.region = resolved.region[b];
       if (b == last) {
         view.bytes = spec.bytes();
-        view.address = reinterpret_cast<uint64_t>(seat.device + plan_.layout.outputs_at() +
-                                                  row * view.bytes);
+        view.address =
+            reinterpret_cast<uint64_t>(seat.device + plan_.layout.outputs_at() + row * view.bytes);
       }
     }
     *View(seat, b, row) = view;
   }
 }
 
-void SlabTables::WriteRowList(BatchWork& work, size_t table,
-                              absl::Span<const int32_t> rows) const {
+void SlabTables::WriteRowList(BatchWork& work, size_t table, absl::Span<const int32_t> rows) const {
   if (table == kNoTable) return;
   auto* list = reinterpret_cast<int32_t*>(work.seat->host + table);
   std::copy(rows.begin(), rows.end(), list);

@@ -1,5 +1,5 @@
-// SlabTables: the plan's tables in a batch's slab. Every byte of them is written once a batch, so what
-// goes up is defined also where a batch has fewer rows than its slab.
+// SlabTables: the plan's tables in a batch's slab. Every byte of them is written once a batch, so
+// what goes up is defined also where a batch has fewer rows than its slab.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ class SlabTables {
   // Makes room for what stays on the host. Before any row is worked on.
   void Start(BatchWork& work) const;
 
-  // Where link `link` has its Params of `row`: in the slab if the device needs them, else on the host.
+  // Where link `link` has its Params of `row`: in the slab if the device needs them, else on the
+  // host.
   std::byte* Params(BatchWork& work, int row, size_t link) const;
   // The pointers of a row, for SampleChain. `out` has one a link.
   void AllParams(BatchWork& work, int row, absl::Span<std::byte*> out) const;
@@ -31,8 +32,8 @@ class SlabTables {
   FieldView HostRow(const Seat& seat, int row) const;
   FieldView DeviceRow(const Seat& seat, int row) const;
 
-  // Writes the views of a row at all boundaries that have a table. `encoded`: device view of its encoded
-  // bytes. What lies between device steps gets its address later (DeviceSteps).
+  // Writes the views of a row at all boundaries that have a table. `encoded`: device view of its
+  // encoded bytes. What lies between device steps gets its address later (DeviceSteps).
   void WriteViews(BatchWork& work, int row, const FieldView& encoded) const;
   FieldView* View(const Seat& seat, size_t boundary, int row) const;
 

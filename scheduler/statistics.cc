@@ -9,6 +9,8 @@ namespace {
 
 // A consumer that waited less than this share of the run has what it can take.
 constexpr double kHardlyWaits = 0.1;
+// A step that is busy for less than this is not what all wait for.
+constexpr double kHardlyBusy = 0.5;
 
 Limit LimitOf(const std::string& place) {
   if (place == "io") return Limit::kRead;
@@ -59,13 +61,21 @@ void Judge(RunStatistics& s) {
   const double steady = std::max(s.seconds - s.first_batch_seconds, 1e-9);
   const double waited = std::max(0.0, s.next_wait_seconds - s.first_batch_seconds);
   const double share = std::min(1.0, waited / steady);
-  const auto busiest = std::max_element(
-      s.stages.begin(), s.stages.end(),
-      [](const auto& a, const auto& b) { return a.utilisation < b.utilisation; });
+  const auto busiest =
+      std::max_element(s.stages.begin(), s.stages.end(),
+                       [](const auto& a, const auto& b) { return a.utilisation < b.utilisation; });
   if (share < kHardlyWaits || busiest == s.stages.end()) {
     s.limit = Limit::kConsumer;
     s.verdict = absl::StrFormat(
         "limited by the consumer: it waited %.0f %% of the time; batches were ready", share * 100);
+    return;
+  }
+  if (busiest->utilisation < kHardlyBusy) {
+    s.verdict = absl::StrFormat(
+        "nothing is busy most of the time (%s: %.0f %%), yet the consumer waited %.0f %%: the CPUs "
+        "are "
+        "shared with others, or too few batches are in flight; raise batches_in_flight",
+        busiest->name, busiest->utilisation * 100, share * 100);
     return;
   }
   s.limit = LimitOf(busiest->place);

@@ -36,10 +36,10 @@ class StepCounter {
 
 // One line of the table of stages.
 struct StageStatistics {
-  std::string name;   // A run of stages: "decode_image+center_crop".
-  std::string place;  // "io", "host", "copy", "device".
-  double busy_s = 0;  // Summed over threads.
-  double wait_s = 0;  // Summed over items: ready, but no thread or engine free.
+  std::string name;               // A run of stages: "decode_image+center_crop".
+  std::string place;              // "io", "host", "copy", "device".
+  double busy_s = 0;              // Summed over threads.
+  double wait_s = 0;              // Summed over items: ready, but no thread or engine free.
   double p50_us = 0, p95_us = 0;  // Of one item.
   int64_t items = 0;
   // Of its threads or engines, how much was in use, 0 to 1.
@@ -58,12 +58,12 @@ enum class Limit : uint8_t { kNone, kRead, kHost, kUpload, kDevice, kConsumer };
 struct RunStatistics {
   std::string graph, device;
   int64_t rank = 0, world = 1;
-  int64_t samples = 0, batches = 0;      // Delivered.
-  double seconds = 0;                    // First admission to last release (or now).
-  double samples_per_second = 0;         // Without the first batch.
+  int64_t samples = 0, batches = 0;  // Delivered.
+  double seconds = 0;                // First admission to last release (or now).
+  double samples_per_second = 0;     // Without the first batch.
   double first_batch_seconds = 0, startup_seconds = 0, next_wait_seconds = 0, cpu_seconds = 0;
   int64_t bytes_read = 0, bytes_uploaded = 0;
-  double upload_gb_per_s = 0;            // While a copy was running.
+  double upload_gb_per_s = 0;  // While a copy was running.
   double overlap_fraction = 0;
   int64_t pinned_bytes_peak = 0, device_bytes_peak = 0;
   int64_t driver_allocations_after_warmup = 0;
@@ -74,13 +74,14 @@ struct RunStatistics {
   std::vector<EpochStatistics> epochs;
   std::vector<StageStatistics> stages;
   // Of this moment, for a progress line.
-  int seats = 0, seats_waiting = 0;      // Waiting: ready and not taken yet.
+  int seats = 0, seats_waiting = 0;  // Waiting: ready and not taken yet.
 };
 
 // "none", "read", "host", "upload", "device", "consumer".
 const char* Name(Limit limit);
 
-// The closing judgement: sets `limit` and `verdict` from the stages' utilisation and the consumer's wait.
+// The closing judgement: sets `limit` and `verdict` from the stages' utilisation and the consumer's
+// wait.
 void Judge(RunStatistics& statistics);
 
 }  // namespace penstock

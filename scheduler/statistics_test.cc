@@ -22,8 +22,8 @@ TEST(HistogramTest, QuantilesAreRightWithinAnEighth) {
 
 TEST(HistogramTest, TakesAnyDuration) {
   Histogram histogram;
-  for (const int64_t ns : {int64_t{-5}, int64_t{0}, int64_t{1}, int64_t{7}, int64_t{8},
-                           int64_t{1} << 62}) {
+  for (const int64_t ns :
+       {int64_t{-5}, int64_t{0}, int64_t{1}, int64_t{7}, int64_t{8}, int64_t{1} << 62}) {
     histogram.Add(ns);
   }
   EXPECT_GT(histogram.Quantile(1.0), absl::Seconds(60));
@@ -60,6 +60,14 @@ TEST(JudgeTest, ConsumerThatNeverWaitsIsTheLimit) {
   Judge(s);
   EXPECT_EQ(s.limit, Limit::kConsumer);
   EXPECT_THAT(s.verdict, HasSubstr("waited 5 % of the time"));
+}
+
+TEST(JudgeTest, NoStepIsBlamedThatIsHardlyBusy) {
+  RunStatistics s = Measured();
+  s.stages[2].utilisation = 0.21;
+  Judge(s);
+  EXPECT_EQ(s.limit, Limit::kNone);
+  EXPECT_THAT(s.verdict, HasSubstr("upload: 21 %"));
 }
 
 TEST(JudgeTest, NothingDelivered) {

@@ -9,8 +9,8 @@
 namespace penstock {
 
 // In place on the rows of a batch in its slab. Process is const and may run for several batches at
-// once. Its draws are keyed by (seed, epoch, sequence, rank, random_key), so they, and only they, depend
-// on batch size and world. A graph with one runs its sample stages on the host.
+// once. Its draws are keyed by (seed, epoch, sequence, rank, random_key), so they, and only they,
+// depend on batch size and world. A graph with one runs its sample stages on the host.
 class BatchStage {
  public:
   virtual ~BatchStage() = default;

@@ -1,9 +1,9 @@
-// The contract of a device form: one stage, or several in a row as one, for a list of rows of a batch,
-// in stream order.
+// The contract of a device form: one stage, or several in a row as one, for a list of rows of a
+// batch, in stream order.
 //
-//   class NormalizeCuda final : public DeviceForm<DeviceKind::kCuda, NormalizeStage> { Enqueue ... };
-//   const StageRegistration<NormalizeCuda> kCudaForm;
-//   const StageRegistration<SimForm<NormalizeStage>> kSimForm;   // the host body, on a SimDevice
+//   class NormalizeCuda final : public DeviceForm<DeviceKind::kCuda, NormalizeStage> { Enqueue ...
+//   }; const StageRegistration<NormalizeCuda> kCudaForm; const
+//   StageRegistration<SimForm<NormalizeStage>> kSimForm;   // the host body, on a SimDevice
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ struct Table {
   const T* device = nullptr;
 };
 
-// What one Enqueue() is to do. Rows outside `rows` are not to be touched. All memory stays valid until
-// the batch's work is done; the struct itself only during the call.
+// What one Enqueue() is to do. Rows outside `rows` are not to be touched. All memory stays valid
+// until the batch's work is done; the struct itself only during the call.
 struct DeviceCall {
   Device& device;
   StreamRef stream;
   Table<int32_t> rows;  // `count` row numbers; the tables below are indexed by them.
   int32_t count = 0;
-  // One a boundary of the sequence, first (input) to last (output); n stages have n + 1. Only the first
-  // and the last have an address; between them `region` says what is needed.
+  // One a boundary of the sequence, first (input) to last (output); n stages have n + 1. Only the
+  // first and the last have an address; between them `region` says what is needed.
   absl::Span<const Table<FieldView>> views;
   absl::Span<const Table<std::byte>> params;  // One a stage, stride params_bytes().
   Table<std::byte> descriptors;               // Stride descriptor_bytes().
@@ -57,8 +57,8 @@ class DeviceStage {
   }
   // Bytes that Describe() writes a sample, a multiple of 16.
   virtual size_t descriptor_bytes() const { return 0; }
-  // On the host, for stages whose input is encoded: what the kernel needs to know of the header. False:
-  // this sample takes its host form. A function of the bytes and the size alone.
+  // On the host, for stages whose input is encoded: what the kernel needs to know of the header.
+  // False: this sample takes its host form. A function of the bytes and the size alone.
   virtual bool Describe(const FieldView& encoded, ImageSize size, std::byte* descriptor) const {
     (void)encoded, (void)size, (void)descriptor;
     return true;
@@ -85,8 +85,9 @@ class DeviceForm : public DeviceStage {
   std::tuple<const Host&...> host_;
 };
 
-// The host bodies of `Host...`, one after the other, as a device form on a SimDevice; also the reference
-// that a kernel is tested against. A body that fails makes the device fail, as a faulting kernel would.
+// The host bodies of `Host...`, one after the other, as a device form on a SimDevice; also the
+// reference that a kernel is tested against. A body that fails makes the device fail, as a faulting
+// kernel would.
 template <class... Host>
 class SimForm : public DeviceForm<DeviceKind::kSim, Host...> {
  public:

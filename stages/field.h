@@ -67,9 +67,10 @@ struct SampleSpec {
 
 inline constexpr int kMaxFields = 8;
 
-// Where one sample's field lies: encoded bytes, or the part `region` of an image, interleaved (HWC) as
-// `channels` items a pixel. at() takes coordinates of the WHOLE image, so that no stage sees an offset.
-// Trivially copyable, and the address is 64 bits: a device stage gets an array of these, by row.
+// Where one sample's field lies: encoded bytes, or the part `region` of an image, interleaved (HWC)
+// as `channels` items a pixel. at() takes coordinates of the WHOLE image, so that no stage sees an
+// offset. Trivially copyable, and the address is 64 bits: a device stage gets an array of these, by
+// row.
 struct FieldView {
   uint64_t address = 0;
   int64_t bytes = 0;

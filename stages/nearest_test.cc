@@ -25,6 +25,12 @@ TEST(Nearest, FindsWhatWasMeant) {
   EXPECT_EQ(Nearest("read_images", Known()), "penstock.ReadImageFolder");
 }
 
+TEST(Nearest, DisregardsCaseAndUnderscores) {
+  const std::vector<std::string> known = {"my.RandomXCrop", "my.RandomCrop"};
+  EXPECT_EQ(Nearest("random_crop", known), "my.RandomCrop");
+  EXPECT_EQ(Nearest("RANDOMCROP", known), "my.RandomCrop");
+}
+
 TEST(Nearest, IsSilentWhereNothingIsNear) {
   EXPECT_EQ(Nearest("xyzzy", Known()), "");
   EXPECT_EQ(Nearest("", Known()), "");

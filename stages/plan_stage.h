@@ -18,8 +18,8 @@ struct BatchSettings {
   Tail tail = Tail::kPartial;
   std::vector<int64_t> shape;  // Asked of one sample; empty: whatever the stages give.
   HostMemory memory = HostMemory::kPinned;
-  int streams = 0;             // 0: the planner chooses.
-  int64_t piece_bytes = 0;     // 0: the scheduler's default.
+  int streams = 0;          // 0: the planner chooses.
+  int64_t piece_bytes = 0;  // 0: the scheduler's default.
 };
 
 enum class PlanRole : uint8_t { kCollate, kPin, kUpload };
@@ -28,7 +28,8 @@ class PlanStage {
  public:
   virtual ~PlanStage() = default;
   virtual PlanRole role() const = 0;
-  // Checks the options and writes them into `settings`. InvalidArgument names the option and its range.
+  // Checks the options and writes them into `settings`. InvalidArgument names the option and its
+  // range.
   virtual absl::Status Apply(const google::protobuf::Message& options,
                              BatchSettings& settings) const = 0;
 };

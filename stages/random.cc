@@ -28,8 +28,9 @@ uint64_t RandomKey(absl::string_view name) {
   return hash;
 }
 
-// Seed and node together are the Philox key (hashed by Philox itself, so that neighbouring seeds have
-// nothing in common); id and epoch are the counter's upper words, its lowest counts the blocks.
+// Seed and node together are the Philox key (hashed by Philox itself, so that neighbouring seeds
+// have nothing in common); id and epoch are the counter's upper words, its lowest counts the
+// blocks.
 Random::Random(const DrawKey& key, uint64_t random_key) {
   const std::array<uint32_t, 4> mixed =
       Philox4x32({Low(random_key), High(random_key), High(key.id), High(key.epoch)},
@@ -47,8 +48,8 @@ uint32_t Random::Bits() {
   return block_[used_++];
 }
 
-// Lemire, "Fast Random Integer Generation in an Interval" (2019): rejects the few products that would
-// favour some values.
+// Lemire, "Fast Random Integer Generation in an Interval" (2019): rejects the few products that
+// would favour some values.
 int32_t Random::Uniform(int32_t n) {
   const auto range = static_cast<uint32_t>(n);
   uint64_t product = uint64_t{Bits()} * range;

@@ -8,12 +8,12 @@
 
 namespace penstock {
 
-// Philox4x32-10 of Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (SC'11): ten rounds over
-// a counter of 128 bits under a key of 64.
+// Philox4x32-10 of Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (SC'11): ten rounds
+// over a counter of 128 bits under a key of 64.
 std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
-// A node's own stream of draws: a hash (FNV-1a, 64 bits) of its `random_key`, which is its name unless
-// the graph says otherwise.
+// A node's own stream of draws: a hash (FNV-1a, 64 bits) of its `random_key`, which is its name
+// unless the graph says otherwise.
 uint64_t RandomKey(absl::string_view name);
 
 // What a sample's draws depend on besides the node.

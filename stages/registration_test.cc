@@ -1,6 +1,6 @@
-// What a binary gets that links the stages' targets: each stage registers itself, and the snippet in
-// its .proto works as it stands. Linked statically, as binaries are: a target without alwayslink would
-// vanish here.
+// What a binary gets that links the stages' targets: each stage registers itself, and the snippet
+// in its .proto works as it stands. Linked statically, as binaries are: a target without alwayslink
+// would vanish here.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -59,9 +59,9 @@ absl::Status Check(const Registry::Entry& entry, const google::protobuf::Message
 
 TEST(Registration, EveryStageIsThereOnce) {
   EXPECT_TRUE(Registry::Default().status().ok()) << Registry::Default().status();
-  for (const char* name :
-       {"CenterCrop", "Collate", "Normalize", "Pin", "RandomCrop", "RandomHorizontalFlip",
-        "RandomResizedCrop", "Resize", "Upload"}) {
+  for (const char* name : {"CenterCrop", "Collate", "DecodeImage", "Normalize", "Pin", "RandomCrop",
+                           "RandomHorizontalFlip", "RandomResizedCrop", "ReadCifar10",
+                           "ReadImageFolder", "Resize", "Upload"}) {
     EXPECT_NE(Registry::Default().Find(absl::StrCat("penstock.", name)), nullptr) << name;
   }
   EXPECT_NE(Registry::Default().FindDeviceForm(DeviceKind::kSim, {"penstock.Normalize"}), nullptr);
@@ -77,8 +77,8 @@ TEST(Registration, SnippetsInTheManualWork) {
       const std::string name = any.type_url().substr(any.type_url().find('/') + 1);
       const Registry::Entry* entry = Registry::Default().Find(name);
       ASSERT_NE(entry, nullptr) << name;
-      const auto* prototype = google::protobuf::MessageFactory::generated_factory()->GetPrototype(
-          entry->options);
+      const auto* prototype =
+          google::protobuf::MessageFactory::generated_factory()->GetPrototype(entry->options);
       const std::unique_ptr<google::protobuf::Message> options(prototype->New());
       ASSERT_TRUE(any.UnpackTo(options.get())) << snippet;
       EXPECT_TRUE(Check(*entry, *options).ok()) << snippet << ": " << Check(*entry, *options);

@@ -28,9 +28,9 @@
 
 namespace penstock {
 
-// Keyed by the full name of the options message ("penstock.DecodeImage"). Not thread-safe while stages
-// are added, which static objects and tests do before a pipeline exists; const calls are. Never aborts:
-// a name registered twice is kept as an error and returned by status().
+// Keyed by the full name of the options message ("penstock.DecodeImage"). Not thread-safe while
+// stages are added, which static objects and tests do before a pipeline exists; const calls are.
+// Never aborts: a name registered twice is kept as an error and returned by status().
 class Registry {
  public:
   using DeviceFactory =

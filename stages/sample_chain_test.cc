@@ -38,9 +38,7 @@ class SampleChainTest : public testing::Test {
     params_.push_back(places_.emplace_back().data());
   }
 
-  absl::Status Resolve(DrawKey key = {}) {
-    return chain_.Resolve({6, 8}, key, params_, resolved_);
-  }
+  absl::Status Resolve(DrawKey key = {}) { return chain_.Resolve({6, 8}, key, params_, resolved_); }
 
   // The row, from exactly the region of the source that was asked for.
   absl::StatusOr<std::vector<uint8_t>> Process() {

@@ -44,8 +44,8 @@ class SampleContext {
   T& state() const {
     return static_cast<WorkerStateOf<T>*>(state_)->value;
   }
-  // `bytes` of uninitialised memory, aligned to 16, once a call. It lasts until the call ends; what a
-  // source allocates lasts until its sample is done.
+  // `bytes` of uninitialised memory, aligned to 16, once a call. It lasts until the call ends; what
+  // a source allocates lasts until its sample is done.
   std::byte* Allocate(size_t bytes) const { return scratch_->Get(bytes); }
 
  private:

@@ -1,14 +1,14 @@
-// The contract of a stage that works sample by sample. SampleStage is what planner and scheduler see;
-// authors derive from FieldStage or RandomFieldStage and write, in this order (all but Infer and Process
-// have defaults):
+// The contract of a stage that works sample by sample. SampleStage is what planner and scheduler
+// see; authors derive from FieldStage or RandomFieldStage and write, in this order (all but Infer
+// and Process have defaults):
 //
-//   Init (once) -> Infer (once) -> per sample: Probe?, Resolve, InputRegion (from the last stage back to
-//   the first), IsIdentity, Process
+//   Init (once) -> Infer (once) -> per sample: Probe?, Resolve, InputRegion (from the last stage
+//   back to the first), IsIdentity, Process
 //
-// Init and Infer run before any thread exists. Everything else is const and may run on several threads
-// at once, also for one batch. A failure ends the sample, never the stage. Bodies neither block nor
-// start threads. A stage states the cause only ("width is 3, expected at least 8"): node, batch and
-// sample are put before it.
+// Init and Infer run before any thread exists. Everything else is const and may run on several
+// threads at once, also for one batch. A failure ends the sample, never the stage. Bodies neither
+// block nor start threads. A stage states the cause only ("width is 3, expected at least 8"): node,
+// batch and sample are put before it.
 //
 //   class MyCropStage final : public RandomFieldStage<my::Crop, Corner> { ... };
 //   const StageRegistration<MyCropStage> kHostForm;
@@ -61,8 +61,8 @@ class SampleStage {
 struct NoParams {};
 struct NoState {};
 
-// What FieldStage and RandomFieldStage have in common: they turn one field (options' `field`, where the
-// message has one; else "image") into its next value.
+// What FieldStage and RandomFieldStage have in common: they turn one field (options' `field`, where
+// the message has one; else "image") into its next value.
 template <class OptionsT, class ParamsT, class StateT>
 class FieldStageBase : public SampleStage {
   static_assert(std::is_trivially_copyable_v<ParamsT> && sizeof(ParamsT) <= kMaxParamsBytes &&
@@ -83,9 +83,9 @@ class FieldStageBase : public SampleStage {
     (void)encoded, (void)size;
     return absl::OkStatus();
   }
-  // The part of the input that `out` needs; it may reach beyond the image and is then clipped. A stage
-  // that overrides this writes exactly out.region and reads only in.region. Default: it gets its whole
-  // input and writes its whole output.
+  // The part of the input that `out` needs; it may reach beyond the image and is then clipped. A
+  // stage that overrides this writes exactly out.region and reads only in.region. Default: it gets
+  // its whole input and writes its whole output.
   virtual std::optional<Region> InputRegion(const Params& params, const Region& out) const {
     (void)params, (void)out;
     return std::nullopt;
@@ -154,8 +154,8 @@ class FieldStageBase : public SampleStage {
 template <class Options, class Params = NoParams, class State = NoState>
 class FieldStage : public FieldStageBase<Options, Params, State> {
  public:
-  // Settles one sample: takes the size of its input, leaves that of its output, gives its Params. Runs
-  // on the host for host and device forms alike.
+  // Settles one sample: takes the size of its input, leaves that of its output, gives its Params.
+  // Runs on the host for host and device forms alike.
   virtual absl::StatusOr<Params> Resolve(ImageSize& size) const {
     (void)size;
     return Params{};

@@ -18,7 +18,8 @@ namespace penstock {
 struct Extent {
   std::string file;
   int64_t offset = 0;
-  std::optional<int64_t> bytes = std::nullopt;  // Unknown: to the file's end; the reader measures it.
+  std::optional<int64_t> bytes =
+      std::nullopt;  // Unknown: to the file's end; the reader measures it.
   // Of samples in memory: valid until Release(id). `file` is then empty.
   std::optional<absl::Span<const std::byte>> memory = std::nullopt;
 };
@@ -27,23 +28,25 @@ struct Extent {
 //
 //   Init (once, before any thread) -> size, fields -> per sample: Locate, Finish
 //
-// Everything but Init is const and may be called from several threads at once. Sources have no order
-// options: the order of an epoch is arithmetic (stages/order). Extents are read by the scheduler's I/O
-// threads; a source itself never reads a sample.
+// Everything but Init is const and may be called from several threads at once. Sources have no
+// order options: the order of an epoch is arithmetic (stages/order). Extents are read by the
+// scheduler's I/O threads; a source itself never reads a sample.
 //
 // For authors: derive from TypedSource<Options>.
 class Source {
  public:
   virtual ~Source() = default;
 
-  // Checks the options and finds the samples; may read (list folders, check sizes). InvalidArgument:
-  // the options are wrong; any other code: the data. The message names the file and what was expected.
+  // Checks the options and finds the samples; may read (list folders, check sizes).
+  // InvalidArgument: the options are wrong; any other code: the data. The message names the file
+  // and what was expected.
   virtual absl::Status Init(const google::protobuf::Message& options) = 0;
 
   // Number of samples; nullopt for an unbounded source (see UnboundedSource).
   virtual std::optional<int64_t> size() const = 0;
-  // What each sample has. Encoded or image fields flow through the sample stages; the others are fixed
-  // and go straight into a tensor of their name. `label` is int64; unlabelled sources have none.
+  // What each sample has. Encoded or image fields flow through the sample stages; the others are
+  // fixed and go straight into a tensor of their name. `label` is int64; unlabelled sources have
+  // none.
   virtual SampleSpec fields() const = 0;
   // Names of the classes by label; empty where there are none.
   virtual std::vector<std::string> class_names() const { return {}; }
@@ -55,19 +58,21 @@ class Source {
   virtual std::string key(int64_t id) const = 0;
   virtual Extent Locate(int64_t id) const = 0;
 
-  // CPU only. `bytes` is the whole extent; it stays valid while the sample is worked on. Checks it and
-  // sets the sample's fields:
+  // CPU only. `bytes` is the whole extent; it stays valid while the sample is worked on. Checks it
+  // and sets the sample's fields:
   //   - fixed field: its view is set, into the slab's tensor; write the value there;
   //   - encoded field: let the view point into `bytes`;
-  //   - image field: where the view's address is set, write the image there (it is the row of the slab,
+  //   - image field: where the view's address is set, write the image there (it is the row of the
+  //   slab,
   //     since no sample stage follows); else take memory from the context and set the view.
-  // Also sets sample.size of image fields whose size the spec does not fix. DataLoss: the bytes are bad.
+  // Also sets sample.size of image fields whose size the spec does not fix. DataLoss: the bytes are
+  // bad.
   virtual absl::Status Finish(absl::Span<const std::byte> bytes, Sample& sample,
                               SampleContext& context) const = 0;
 };
 
-// A source whose samples arrive while the run goes on: ids count arrivals. One endless epoch in arrival
-// order; shuffling it is refused. Thread-safe.
+// A source whose samples arrive while the run goes on: ids count arrivals. One endless epoch in
+// arrival order; shuffling it is refused. Thread-safe.
 class UnboundedSource : public Source {
  public:
   std::optional<int64_t> size() const final { return std::nullopt; }
@@ -77,8 +82,8 @@ class UnboundedSource : public Source {
   virtual bool closed() const = 0;
   // Ends the input (idempotent); what has arrived is still delivered.
   virtual void Close() = 0;
-  // `listener` runs after each arrival and after Close(), on the thread that caused it, with no lock of
-  // the source held. Setting another one returns only when no earlier one is running.
+  // `listener` runs after each arrival and after Close(), on the thread that caused it, with no
+  // lock of the source held. Setting another one returns only when no earlier one is running.
   virtual void SetListener(std::function<void()> listener) = 0;
   // The sample's bytes (Extent::memory) are not needed any more. Called once an id.
   virtual void Release(int64_t id) const { (void)id; }

@@ -1,8 +1,10 @@
 #include "penstock/tools/option_text.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
@@ -42,11 +44,21 @@ std::string Indented(const std::vector<std::string>& lines, absl::string_view in
 }
 
 std::string ValuesText(const EnumDescriptor& type, absl::string_view indent) {
-  std::string text;
+  std::vector<const EnumValueDescriptor*> values;
+  size_t width = 0;
   for (int i = 0; i < type.value_count(); ++i) {
-    const EnumValueDescriptor& value = *type.value(i);
-    if (absl::EndsWith(value.name(), "_UNSPECIFIED")) continue;  // Nobody needs to write it.
-    absl::StrAppend(&text, indent, value.name(), "  ", absl::StrJoin(Comments(value), " "), "\n");
+    if (absl::EndsWith(type.value(i)->name(), "_UNSPECIFIED")) continue;  // Nobody writes it.
+    values.push_back(type.value(i));
+    width = std::max(width, type.value(i)->name().size());
+  }
+  std::string text;
+  for (const EnumValueDescriptor* value : values) {
+    std::string name = value->name();
+    for (const std::string& line : Comments(*value)) {
+      name.resize(width, ' ');
+      absl::StrAppend(&text, indent, std::exchange(name, ""), "  ", line, "\n");
+    }
+    if (!name.empty()) absl::StrAppend(&text, indent, name, "\n");  // Without a comment.
   }
   return text;
 }

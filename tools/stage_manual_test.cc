@@ -22,8 +22,8 @@ TEST(StageManualTest, EverySnippetParses) {
     GraphEdits edits;
     if (snippet.find("${data}") != std::string::npos) edits.variables["data"] = "/data";
     const auto graph = ParseGraph(snippet, stage->options->full_name(), edits);
-    EXPECT_TRUE(graph.ok()) << graph.status() << "\n" << snippet;
-    if (graph.ok()) EXPECT_EQ(graph->config().node_size(), 1);
+    ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << snippet;
+    EXPECT_EQ(graph->config().node_size(), 1);
   }
 }
 

@@ -28,6 +28,10 @@ absl::Status CollateStage::Apply(const google::protobuf::Message& message,
           absl::StrCat("shape has an extent of ", extent, ", expected 1 to ", kMax));
     }
   }
+  if (!Collate::Tail_IsValid(options.tail())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tail is ", static_cast<int>(options.tail()), ", expected PARTIAL or DROP"));
+  }
   settings.batch_size = options.batch_size();
   settings.tail = options.tail() == Collate::DROP ? Tail::kDrop : Tail::kPartial;
   settings.shape.assign(options.shape().begin(), options.shape().end());

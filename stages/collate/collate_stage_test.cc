@@ -41,6 +41,10 @@ TEST(CollateStage, RefusesShapesOutOfRange) {
             "shape has an extent of -5, expected 1 to 2147483647");
 }
 
+TEST(CollateStage, RefusesAnUnknownTail) {
+  EXPECT_EQ(Refusal("batch_size: 1 tail: 3"), "tail is 3, expected PARTIAL or DROP");
+}
+
 TEST(CollateStage, SettlesBatchTailAndShape) {
   BatchSettings settings;
   EXPECT_EQ(Applied("batch_size: 256 tail: DROP shape: [32, 32, 3]", settings), "OK");

@@ -1,5 +1,5 @@
-// Thousands of damaged files: no crash, no access out of bounds, no leak, no stale bytes, no long run.
-// What each kind of damage leads to is tested with the decoders.
+// Thousands of damaged files: no crash, no access out of bounds, no leak, no stale bytes, no long
+// run. What each kind of damage leads to is tested with the decoders.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -32,7 +32,8 @@ std::string Damaged(std::string file, std::mt19937& random) {
       return file.substr(0, at);
     case 1:
       for (int i = Draw(random, 8); i >= 0; --i) {
-        file[Draw(random, static_cast<int>(file.size()))] ^= static_cast<char>(1 << Draw(random, 8));
+        file[Draw(random, static_cast<int>(file.size()))] ^=
+            static_cast<char>(1 << Draw(random, 8));
       }
       return file;
     case 2:
@@ -41,7 +42,8 @@ std::string Damaged(std::string file, std::mt19937& random) {
     case 3:
       return file.erase(at, 1 + Draw(random, 40));
     case 4:
-      return file.insert(at, std::string(1 + Draw(random, 40), static_cast<char>(Draw(random, 256))));
+      return file.insert(at,
+                         std::string(1 + Draw(random, 40), static_cast<char>(Draw(random, 256))));
     default:
       return file.insert(at, file, Draw(random, static_cast<int>(file.size())), 200);
   }

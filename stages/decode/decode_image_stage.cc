@@ -41,8 +41,8 @@ absl::Status DecodeImageStage::Init() {
 
 absl::Status DecodeImageStage::Infer(FieldSpec& field) const {
   if (!field.encoded) {
-    return absl::InvalidArgumentError(absl::StrCat("'", field.name, "' is ", field.ToString(),
-                                                   ", expected the bytes of a file"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", field.name, "' is ", field.ToString(), ", expected the bytes of a file"));
   }
   field = FieldSpec::Image(field.name, {});
   return absl::OkStatus();

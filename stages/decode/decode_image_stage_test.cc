@@ -62,7 +62,8 @@ TEST_F(DecodeImageStageTest, TurnsEncodedIntoAnImageOfAnySize) {
   EXPECT_EQ(stage_->params_bytes(), 0u);
   EXPECT_FALSE(stage_->is_random());
   const absl::Status twice = stage_->Infer(spec_);
-  EXPECT_THAT(std::string(twice.message()), HasSubstr("'image' is uint8 [?, ?, 3], expected the bytes"));
+  EXPECT_THAT(std::string(twice.message()),
+              HasSubstr("'image' is uint8 [?, ?, 3], expected the bytes"));
 }
 
 TEST_F(DecodeImageStageTest, DecodesByContentNotByName) {
@@ -95,9 +96,9 @@ TEST_F(DecodeImageStageTest, PlaceFollowsTheOption) {
   ASSERT_TRUE(Init().ok());
   EXPECT_EQ(stage_->place(), Place::kAuto);
   DecodeImage options;
-  for (const auto& [device, place] :
-       {std::pair(DecodeImage::AUTO, Place::kAuto), {DecodeImage::HOST, Place::kHost},
-        {DecodeImage::DEVICE, Place::kDevice}}) {
+  for (const auto& [device, place] : {std::pair(DecodeImage::AUTO, Place::kAuto),
+                                      {DecodeImage::HOST, Place::kHost},
+                                      {DecodeImage::DEVICE, Place::kDevice}}) {
     options.set_device(device);
     ASSERT_TRUE(Init(options).ok());
     EXPECT_EQ(stage_->place(), place);
@@ -121,9 +122,8 @@ TEST_F(DecodeImageStageTest, MaxPixelsHasARange) {
 TEST_F(DecodeImageStageTest, LargeImagesAreRefusedByTheirHeaders) {
   ASSERT_TRUE(Init().ok());
   const auto start = std::chrono::steady_clock::now();
-  for (const auto& [name, size] :
-       {std::pair("bomb_65500.jpg", "65500 x 65500 = 4290250000 pixels"),
-        {"bomb.png", "100000 x 100000 = 10000000000 pixels"}}) {
+  for (const auto& [name, size] : {std::pair("bomb_65500.jpg", "65500 x 65500 = 4290250000 pixels"),
+                                   {"bomb.png", "100000 x 100000 = 10000000000 pixels"}}) {
     const absl::Status status = Probe(ReadReference(name));
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(std::string(status.message()),

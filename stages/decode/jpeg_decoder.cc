@@ -21,7 +21,8 @@ constexpr int kCmyk = 4;
 
 absl::Status CheckColours(const jpeg_decompress_struct& info) {
   if (info.data_precision != BITS_IN_JSAMPLE) {
-    return absl::UnimplementedError(absl::StrCat(info.data_precision, " bits a sample, expected 8"));
+    return absl::UnimplementedError(
+        absl::StrCat(info.data_precision, " bits a sample, expected 8"));
   }
   if (info.num_components != 1 && info.num_components != 3 && info.num_components != kCmyk) {
     return absl::UnimplementedError(
@@ -36,11 +37,11 @@ int64_t LastMcuRow(const jpeg_decompress_struct& info, int bottom) {
       std::any_of(info.comp_info, info.comp_info + info.num_components,
                   [&](const auto& c) { return c.v_samp_factor * 2 == info.max_v_samp_factor; });
   const int64_t last_row = int64_t{bottom} - 1 + (interpolates_rows ? 1 : 0);
-  return std::min<int64_t>(last_row, info.image_height - 1) /
-         (DCTSIZE * info.max_v_samp_factor);
+  return std::min<int64_t>(last_row, info.image_height - 1) / (DCTSIZE * info.max_v_samp_factor);
 }
 
-// Whether a file in several scans, all read, has none for a component, or was cut off between scans.
+// Whether a file in several scans, all read, has none for a component, or was cut off between
+// scans.
 bool MissesScans(const JpegSession& session) {
   const jpeg_decompress_struct& info = session.info;
   for (int c = 0; c < info.num_components; ++c) {
@@ -64,11 +65,12 @@ bool SmoothsBlocks(const jpeg_decompress_struct& info) {
   return false;
 }
 
-// Lets libjpeg leave out columns and rows that `region` does not need. Returns the column that its rows
-// begin with.
+// Lets libjpeg leave out columns and rows that `region` does not need. Returns the column that its
+// rows begin with.
 int SkipTo(jpeg_decompress_struct& info, const Region& region) {
   JDIMENSION first = static_cast<JDIMENSION>(std::max(0, region.x - kMargin));
-  JDIMENSION columns = std::min<JDIMENSION>(region.x + region.width + kMargin, info.image_width) - first;
+  JDIMENSION columns =
+      std::min<JDIMENSION>(region.x + region.width + kMargin, info.image_width) - first;
   jpeg_crop_scanline(&info, &first, &columns);
   // Whole rows of MCUs, from the top: what libjpeg does right in all versions.
   const JDIMENSION mcu_height = DCTSIZE * info.max_v_samp_factor;
@@ -89,7 +91,8 @@ void CmykToRgb(const uint8_t* cmyk, int count, uint8_t* rgb) {
   }
 }
 
-// Where libjpeg's rows go: straight to the pixels if they are whole rows of RGB, else to `rows` first.
+// Where libjpeg's rows go: straight to the pixels if they are whole rows of RGB, else to `rows`
+// first.
 class RowSink {
  public:
   RowSink(const jpeg_decompress_struct& info, const Region& region, int first_column, uint8_t* rows,
@@ -169,8 +172,8 @@ absl::Status JpegDecoder::Decode(absl::Span<const std::byte> bytes, const Region
   if (region.ClippedTo(size) != region) {
     return absl::InternalError("the region reaches beyond the image");
   }
-  auto* rows = reinterpret_cast<uint8_t*>(
-      rows_.Get(size_t{kRowsAtOnce} * kCmyk * session.info.image_width));
+  auto* rows =
+      reinterpret_cast<uint8_t*>(rows_.Get(size_t{kRowsAtOnce} * kCmyk * session.info.image_width));
   session.Try([&] { ReadRegion(session, region, rows, pixels); });
   return session.status();
 }

@@ -18,8 +18,8 @@ absl::StatusOr<ImageSize> ReadJpegSize(absl::Span<const std::byte> bytes);
 // Thread-compatible. Keeps memory from one file to the next, and nothing else of it.
 class JpegDecoder {
  public:
-  // Writes the pixels of `region`, which lies within the image, row by row to `pixels`: the bytes that
-  // the same part of the whole image has. Colours and damage: see decode_image.proto.
+  // Writes the pixels of `region`, which lies within the image, row by row to `pixels`: the bytes
+  // that the same part of the whole image has. Colours and damage: see decode_image.proto.
   absl::Status Decode(absl::Span<const std::byte> bytes, const Region& region, uint8_t* pixels);
 
  private:

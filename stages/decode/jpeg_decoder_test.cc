@@ -23,8 +23,8 @@ absl::Status Decode(const std::string& file, const Region& region, std::vector<u
   const size_t bytes = static_cast<size_t>(region.area()) * 3;
   std::vector<uint8_t> memory(bytes + 2 * kGuard, 0xCD);
   JpegDecoder own;
-  absl::Status status = (decoder != nullptr ? *decoder : own)
-                            .Decode(AsBytes(file), region, memory.data() + kGuard);
+  absl::Status status =
+      (decoder != nullptr ? *decoder : own).Decode(AsBytes(file), region, memory.data() + kGuard);
   for (size_t i = 0; i < kGuard; ++i) {
     EXPECT_EQ(memory[i], 0xCD);
     EXPECT_EQ(memory[kGuard + bytes + i], 0xCD);
@@ -150,8 +150,7 @@ TEST(JpegDecoderTest, NothingOfOneFileReachesTheNext) {
   for (const char* name : {"refused_no_tables.jpg", "refused_no_codes.jpg"}) {
     const absl::Status before = StatusOf(name);
     expect_exact("s_2x2_61x45.jpg");
-    const absl::Status after =
-        Decode(ReadReference(name), Region{0, 0, 45, 61}, pixels, &decoder);
+    const absl::Status after = Decode(ReadReference(name), Region{0, 0, 45, 61}, pixels, &decoder);
     EXPECT_EQ(before, after) << name;
   }
   EXPECT_THAT(MessageOf("refused_no_tables.jpg"), HasSubstr("Quantization table"));

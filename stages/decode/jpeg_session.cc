@@ -13,8 +13,8 @@ namespace {
 // A file of a few hundred kB can have ten thousand scans that each take as long as the first.
 constexpr int kMaxScans = 500;
 
-// libjpeg-turbo has a fast way through Huffman codes that passes over bad ones without a word. It takes
-// it only with 512 bytes or more at hand; handed less, it reports them, and takes 5 % longer.
+// libjpeg-turbo has a fast way through Huffman codes that passes over bad ones without a word. It
+// takes it only with 512 bytes or more at hand; handed less, it reports them, and takes 5 % longer.
 constexpr size_t kPiece = 511;
 
 // Warnings after which libjpeg goes on with pixels that are not the file's.
@@ -96,7 +96,8 @@ void JpegSession::Skip(j_decompress_ptr info, long count) {
   const size_t here = std::min(source.bytes_in_buffer, static_cast<size_t>(count));
   source.next_input_byte += here;
   source.bytes_in_buffer -= here;
-  session.given_ += std::min(static_cast<size_t>(count) - here, session.bytes_.size() - session.given_);
+  session.given_ +=
+      std::min(static_cast<size_t>(count) - here, session.bytes_.size() - session.given_);
 }
 
 void JpegSession::OnError(j_common_ptr common) { Of(common).Fail(Failure::kError); }
@@ -104,7 +105,8 @@ void JpegSession::OnError(j_common_ptr common) { Of(common).Fail(Failure::kError
 void JpegSession::OnMessage(j_common_ptr common, int level) {
   if (level >= 0) return;  // No warning.
   JpegSession& session = Of(common);
-  if (IsDamage(common->err->msg_code) && int64_t{session.info.input_iMCU_row} <= session.last_row_) {
+  if (IsDamage(common->err->msg_code) &&
+      int64_t{session.info.input_iMCU_row} <= session.last_row_) {
     session.Fail(Failure::kDamage);
   }
 }
@@ -138,9 +140,9 @@ absl::Status JpegSession::status() const {
       return absl::DataLossError(ran_out_ ? absl::StrCat("truncated: ", file, " ", row)
                                           : absl::StrCat(text_, ", ", row));
     case Failure::kMissingScans:
-      return absl::DataLossError(
-          ran_out_ ? absl::StrCat("truncated: ", file, " before the last scan")
-                   : "the scans of a colour component are missing");
+      return absl::DataLossError(ran_out_
+                                     ? absl::StrCat("truncated: ", file, " before the last scan")
+                                     : "the scans of a colour component are missing");
     case Failure::kTooManyScans:
       return absl::DataLossError(absl::StrCat("more than ", kMaxScans, " scans"));
     case Failure::kNone:

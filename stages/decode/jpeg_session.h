@@ -1,21 +1,21 @@
 // JpegSession: one file in libjpeg's hands, its errors and warnings turned into a Status.
 #pragma once
 
+#include <jpeglib.h>
+
 #include <csetjmp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>  // jpeglib.h needs it.
 #include <utility>
 
-#include <jpeglib.h>
-
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 
 namespace penstock {
 
-// libjpeg leaves on an error by longjmp, which must not pass a destructor. So it is only called within
-// Try(), whose body has nothing to destroy; what does, such as this object, lives outside.
+// libjpeg leaves on an error by longjmp, which must not pass a destructor. So it is only called
+// within Try(), whose body has nothing to destroy; what does, such as this object, lives outside.
 class JpegSession {
  public:
   explicit JpegSession(absl::Span<const std::byte> bytes) : bytes_(bytes) {}
@@ -25,8 +25,9 @@ class JpegSession {
 
   jpeg_decompress_struct info{};
 
-  // Until the first scan begins. Everything comes from this file: a decompressor that is kept for the
-  // next one would lend it tables that it lacks, and making one takes 0.2 us. False: see status().
+  // Until the first scan begins. Everything comes from this file: a decompressor that is kept for
+  // the next one would lend it tables that it lacks, and making one takes 0.2 us. False: see
+  // status().
   bool ReadHeader();
 
   // Runs `body`, which calls libjpeg on `info`. False if it was left early: see status().
@@ -52,9 +53,7 @@ class JpegSession {
   static JpegSession& Of(j_common_ptr common) {
     return *static_cast<JpegSession*>(common->client_data);
   }
-  static JpegSession& Of(j_decompress_ptr info) {
-    return Of(reinterpret_cast<j_common_ptr>(info));
-  }
+  static JpegSession& Of(j_decompress_ptr info) { return Of(reinterpret_cast<j_common_ptr>(info)); }
   void SetSource();
   static boolean NextPiece(j_decompress_ptr info);
   static void Skip(j_decompress_ptr info, long count);

@@ -16,9 +16,9 @@ namespace {
 
 constexpr int kChannels = 3;
 
-// One file in libpng's hands. libpng leaves on an error by longjmp, which must not pass a destructor: so
-// it is only called within Try(), whose body has nothing to destroy; what does, such as this object,
-// lives outside.
+// One file in libpng's hands. libpng leaves on an error by longjmp, which must not pass a
+// destructor: so it is only called within Try(), whose body has nothing to destroy; what does, such
+// as this object, lives outside.
 class PngSession {
  public:
   explicit PngSession(absl::Span<const std::byte> bytes) : bytes_(bytes) {
@@ -59,8 +59,8 @@ class PngSession {
     std::snprintf(session.text_, sizeof session.text_, "%s", text);
     std::longjmp(session.resume_, 1);
   }
-  // Libpng only warns of a wrong Adler-32 that it meets behind the last row. More data than the image
-  // needs changes no pixel.
+  // Libpng only warns of a wrong Adler-32 that it meets behind the last row. More data than the
+  // image needs changes no pixel.
   static void OnWarning(png_structp png, png_const_charp text) {
     const bool more = absl::StrContains(text, "Extra compressed data") ||
                       absl::StrContains(text, "Too much image data");
@@ -68,11 +68,11 @@ class PngSession {
   }
 
   absl::Status status() const {
-    return absl::DataLossError(
-        ran_out_ ? absl::StrCat("truncated: the end of ", bytes_.size(), " bytes is reached in row ",
-                                png_get_current_row_number(png) + 1, " of ",
-                                png_get_image_height(png, info))
-                 : absl::StrCat("PNG: ", text_));
+    return absl::DataLossError(ran_out_ ? absl::StrCat("truncated: the end of ", bytes_.size(),
+                                                       " bytes is reached in row ",
+                                                       png_get_current_row_number(png) + 1, " of ",
+                                                       png_get_image_height(png, info))
+                                        : absl::StrCat("PNG: ", text_));
   }
 
   const absl::Span<const std::byte> bytes_;
@@ -102,8 +102,8 @@ void ReadHeader(PngSession& session) {
 void ReadRows(PngSession& session, const Region& region, uint8_t* row, uint8_t* pixels) {
   const size_t skipped = size_t{kChannels} * region.x;
   const size_t taken = size_t{kChannels} * region.width;
-  const bool direct = png_get_image_width(session.png, session.info) ==
-                      static_cast<png_uint_32>(region.width);
+  const bool direct =
+      png_get_image_width(session.png, session.info) == static_cast<png_uint_32>(region.width);
   for (int y = 0; y < region.y + region.height; ++y) {
     uint8_t* to = y < region.y ? nullptr : pixels + (y - region.y) * taken;
     png_read_row(session.png, direct && to != nullptr ? to : row, nullptr);
@@ -165,8 +165,7 @@ absl::Status PngDecoder::Decode(absl::Span<const std::byte> bytes, const Region&
   if (png_get_rowbytes(session.png, session.info) != size_t{kChannels} * size.width) {
     return absl::InternalError("libpng gives no RGB of 8 bits");
   }
-  const bool interlaced =
-      png_get_interlace_type(session.png, session.info) != PNG_INTERLACE_NONE;
+  const bool interlaced = png_get_interlace_type(session.png, session.info) != PNG_INTERLACE_NONE;
   const bool whole = region == Region::Whole(size);
   const size_t row_bytes = size_t{kChannels} * size.width;
   const size_t kept = interlaced && !whole ? row_bytes * size.height : row_bytes;

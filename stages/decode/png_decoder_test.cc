@@ -81,7 +81,8 @@ TEST(PngDecoderTest, PartsEqualPartsOfTheWhole) {
 TEST(PngDecoderTest, SixteenBitsLoseTheLowByte) {
   std::vector<uint8_t> pixels;
   ASSERT_TRUE(Decode(ReadReference("strip16.png"), {0, 0, 1, 5}, pixels).ok());
-  EXPECT_THAT(pixels, testing::ElementsAre(0, 0, 0, 0, 0, 0, 1, 1, 1, 128, 128, 128, 255, 255, 255));
+  EXPECT_THAT(pixels,
+              testing::ElementsAre(0, 0, 0, 0, 0, 0, 1, 1, 1, 128, 128, 128, 255, 255, 255));
 }
 
 TEST(PngDecoderTest, AlphaIsDropped) {

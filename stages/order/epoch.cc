@@ -23,9 +23,10 @@ uint64_t Permutation::Encrypt(uint64_t value) const {
   const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
   uint64_t left = value >> half_bits_, right = value & mask;
   for (uint32_t round = 0; round < kFeistelRounds; ++round) {
-    const auto bits = Philox4x32({static_cast<uint32_t>(right), static_cast<uint32_t>(epoch_),
-                                  static_cast<uint32_t>(epoch_ >> 32), round},
-                                 {static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32)});
+    const auto bits =
+        Philox4x32({static_cast<uint32_t>(right), static_cast<uint32_t>(epoch_),
+                    static_cast<uint32_t>(epoch_ >> 32), round},
+                   {static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32)});
     const uint64_t mixed = left ^ (bits[0] & mask);
     left = right;
     right = mixed;
@@ -47,8 +48,8 @@ absl::StatusOr<EpochLayout> EpochLayout::Create(int64_t samples, int64_t batch, 
     return absl::InvalidArgumentError(absl::StrCat("world is ", world, ", expected at least 1"));
   }
   if (rank < 0 || rank >= world) {
-    return absl::InvalidArgumentError(absl::StrCat("rank is ", rank, ", expected 0 to ", world - 1,
-                                                   " (world is ", world, ")"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank is ", rank, ", expected 0 to ", world - 1, " (world is ", world, ")"));
   }
   EpochLayout layout;
   layout.samples_ = samples, layout.batch_ = batch, layout.rank_ = rank, layout.world_ = world;
@@ -58,10 +59,10 @@ absl::StatusOr<EpochLayout> EpochLayout::Create(int64_t samples, int64_t batch, 
     layout.batches_ = samples / step;
     layout.samples_ = layout.batches_ * step;
     if (layout.batches_ == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "there are ", samples, " samples and tail: DROP needs at least ", step, " (batch_size ",
-          batch, " on ", world, world == 1 ? " rank" : " ranks",
-          "); lower batch_size or use tail: PARTIAL"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("there are ", samples, " samples and tail: DROP needs at least ", step,
+                       " (batch_size ", batch, " on ", world, world == 1 ? " rank" : " ranks",
+                       "); lower batch_size or use tail: PARTIAL"));
     }
     return layout;
   }

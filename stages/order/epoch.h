@@ -35,16 +35,17 @@ struct PositionRange {
   int64_t count() const { return end - begin; }
 };
 
-// How an epoch is cut into batches over `world` ranks. Step t takes the next world x batch positions, and
-// each rank a neighbouring part of them; so what all ranks have consumed is always a prefix of the order,
-// and a run can go on with another world. In the last step the rest is shared evenly, and where it has
-// fewer samples than ranks, the step before gives some up so that each rank has at least one (with a
-// batch size of 1 it has none to spare: some ranks then end on a batch of 0 rows). All ranks have the
-// same number of batches, and every sample occurs once (kDrop leaves the rest out).
+// How an epoch is cut into batches over `world` ranks. Step t takes the next world x batch
+// positions, and each rank a neighbouring part of them; so what all ranks have consumed is always a
+// prefix of the order, and a run can go on with another world. In the last step the rest is shared
+// evenly, and where it has fewer samples than ranks, the step before gives some up so that each
+// rank has at least one (with a batch size of 1 it has none to spare: some ranks then end on a
+// batch of 0 rows). All ranks have the same number of batches, and every sample occurs once (kDrop
+// leaves the rest out).
 class EpochLayout {
  public:
-  // InvalidArgument with both numbers: fewer samples than ranks, or with kDrop than one batch a rank;
-  // rank outside [0, world). No samples at all make an epoch without batches.
+  // InvalidArgument with both numbers: fewer samples than ranks, or with kDrop than one batch a
+  // rank; rank outside [0, world). No samples at all make an epoch without batches.
   static absl::StatusOr<EpochLayout> Create(int64_t samples, int64_t batch, int64_t rank,
                                             int64_t world, Tail tail);
   int64_t batches() const { return batches_; }

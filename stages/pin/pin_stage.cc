@@ -1,5 +1,6 @@
 #include "penstock/stages/pin/pin_stage.h"
 
+#include "absl/strings/str_cat.h"
 #include "penstock/stages/registry.h"
 
 namespace penstock {
@@ -12,6 +13,10 @@ const StageRegistration<PinStage> kPlanForm;
 absl::Status PinStage::Apply(const google::protobuf::Message& message,
                              BatchSettings& settings) const {
   const auto& options = static_cast<const Pin&>(message);
+  if (!Pin::Mode_IsValid(options.mode())) {
+    return absl::InvalidArgumentError(absl::StrCat("mode is ", static_cast<int>(options.mode()),
+                                                   ", expected PINNED or PAGEABLE"));
+  }
   settings.memory = options.mode() == Pin::PAGEABLE ? HostMemory::kPageable : HostMemory::kPinned;
   return absl::OkStatus();
 }

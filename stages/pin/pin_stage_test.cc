@@ -19,5 +19,13 @@ TEST(PinStage, SettlesTheMemoryOfSlabs) {
   EXPECT_EQ(Memory(Pin::PAGEABLE), HostMemory::kPageable);
 }
 
+TEST(PinStage, RefusesAnUnknownMode) {
+  Pin options;
+  options.set_mode(static_cast<Pin::Mode>(3));
+  BatchSettings settings;
+  EXPECT_EQ(PinStage().Apply(options, settings),
+            absl::InvalidArgumentError("mode is 3, expected PINNED or PAGEABLE"));
+}
+
 }  // namespace
 }  // namespace penstock

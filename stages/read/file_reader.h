@@ -18,8 +18,9 @@ namespace penstock {
 // PermissionDenied are told apart; never InvalidArgument, which is kept for graphs.
 absl::Status FileError(int error_number, absl::string_view path);
 
-// One a thread; thread-compatible. Files that extents are parts of (CIFAR's) stay open, the last few of
-// them; a file that is one sample is closed at once. Descriptors that run out are given back first.
+// One a thread; thread-compatible. Files that extents are parts of (CIFAR's) stay open, the last
+// few of them; a file that is one sample is closed at once. Descriptors that run out are given back
+// first.
 class FileReader {
  public:
   static constexpr size_t kKeptOpen = 8;

@@ -21,8 +21,10 @@ std::string Join(const std::string& folder, absl::string_view name) {
   return folder.empty() ? std::string(name) : absl::StrCat(folder, "/", name);
 }
 
+// The example is the first in byte order: the system lists a folder in any order.
 void Count(LeftOut::Kind& kind, const std::string& folder, absl::string_view name) {
-  if (kind.count++ == 0) kind.example = Join(folder, name);
+  std::string path = Join(folder, name);
+  if (kind.count++ == 0 || path < kind.example) kind.example = std::move(path);
 }
 
 struct CloseFolder {
@@ -42,7 +44,8 @@ std::string LeftOut::ToString() const {
   append(other, "other file", "other files");
   append(links, "link", "links");
   append(dangling, "dangling link", "dangling links");
-  append(loops, "link to a folder that is listed already", "links to folders that are listed already");
+  append(loops, "link to a folder that is listed already",
+         "links to folders that are listed already");
   return text;
 }
 
@@ -112,7 +115,7 @@ void FolderWalk::AddEntry(int folder_descriptor, const std::string& folder, absl
                           unsigned char type, std::vector<Entry>& entries) {
   if (name == "." || name == "..") return;
   if (name[0] == '.') return Count(left_out_.hidden, folder, name);
-  struct stat info {};
+  struct stat info{};
   if (type == DT_UNKNOWN &&
       fstatat(folder_descriptor, name.data(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     type = IFTODT(info.st_mode);
@@ -137,9 +140,8 @@ void FolderWalk::AddEntry(int folder_descriptor, const std::string& folder, absl
 }
 
 bool FolderWalk::IsImage(absl::string_view name) const {
-  return std::any_of(
-      options_.extensions.begin(), options_.extensions.end(),
-      [&](const std::string& end) { return absl::EndsWithIgnoreCase(name, end); });
+  return std::any_of(options_.extensions.begin(), options_.extensions.end(),
+                     [&](const std::string& end) { return absl::EndsWithIgnoreCase(name, end); });
 }
 
 }  // namespace penstock

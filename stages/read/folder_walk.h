@@ -25,18 +25,20 @@ struct LeftOut {
   };
   Kind hidden, other, links, dangling, loops;
 
-  // "2 hidden (first: 'a/.DS_Store'), 1 dangling link (first: 'b/x.jpg')"; "" if nothing was left out.
+  // "2 hidden (first: 'a/.DS_Store'), 1 dangling link (first: 'b/x.jpg')"; "" if nothing was left
+  // out.
   std::string ToString() const;
 };
 
-// Thread-compatible. Entries of a folder come in byte order, files and sub-folders mixed, each sub-folder
-// with all that is below it.
+// Thread-compatible. Entries of a folder come in byte order, files and sub-folders mixed, each
+// sub-folder with all that is below it.
 class FolderWalk {
  public:
   struct Options {
     std::vector<std::string> extensions;  // In lower case, with their dots.
     bool follow_symlinks = true;
-    int64_t limit = std::numeric_limits<int64_t>::max();  // The walk ends when the list has this many.
+    int64_t limit =
+        std::numeric_limits<int64_t>::max();  // The walk ends when the list has this many.
   };
   // What one folder holds, in byte order.
   struct Entry {
@@ -50,8 +52,8 @@ class FolderWalk {
 
   // The root's own entries; nothing is added to the list.
   absl::StatusOr<std::vector<Entry>> ListRoot();
-  // Adds all images below `folder`, a path below the root ("": the root itself). Fails where a folder
-  // cannot be listed.
+  // Adds all images below `folder`, a path below the root ("": the root itself). Fails where a
+  // folder cannot be listed.
   absl::Status Walk(const std::string& folder, int32_t label);
 
   bool full() const { return list_.size() >= options_.limit; }

@@ -12,8 +12,8 @@ namespace penstock {
 // Built by one thread; const calls are thread-safe.
 class ImageList {
  public:
-  // A folder that files are added to: its path below the root ("" for the root), and its files' label.
-  // Returns its number.
+  // A folder that files are added to: its path below the root ("" for the root), and its files'
+  // label. Returns its number.
   uint32_t AddFolder(std::string path, int32_t label);
   void AddFile(uint32_t folder, absl::string_view name);
 

@@ -7,7 +7,8 @@
 namespace penstock {
 namespace {
 
-// Length of the well-formed UTF-8 sequence that `text` begins with (Unicode 15, table 3-7); 0 if none.
+// Length of the well-formed UTF-8 sequence that `text` begins with (Unicode 15, table 3-7); 0 if
+// none.
 size_t Utf8Length(absl::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(0);

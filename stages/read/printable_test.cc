@@ -10,7 +10,8 @@ namespace {
 TEST(PrintableTest, LeavesTextAsItIs) {
   EXPECT_EQ(Printable(""), "");
   EXPECT_EQ(Printable("Class A/my cat (1).jpg"), "Class A/my cat (1).jpg");
-  EXPECT_EQ(Printable("n\xC3\xA4\xE7\x8C\xAB\xF0\x9F\x98\xBC"), "n\xC3\xA4\xE7\x8C\xAB\xF0\x9F\x98\xBC");
+  EXPECT_EQ(Printable("n\xC3\xA4\xE7\x8C\xAB\xF0\x9F\x98\xBC"),
+            "n\xC3\xA4\xE7\x8C\xAB\xF0\x9F\x98\xBC");
 }
 
 TEST(PrintableTest, ShowsOtherBytes) {

@@ -56,9 +56,9 @@ absl::Status WholeRecords(const std::string& path, int64_t bytes) {
   return absl::DataLossError(absl::StrCat(
       Printable(path), ": ", bytes, " bytes are no whole number of records: after ",
       bytes / kRecord, " there are ", rest, " of ", kRecord, " bytes",
-      bytes % kRecordOfCifar100 == 0
-          ? absl::StrCat("; it has whole records of ", kRecordOfCifar100, " bytes: is it CIFAR-100?")
-          : ""));
+      bytes % kRecordOfCifar100 == 0 ? absl::StrCat("; it has whole records of ", kRecordOfCifar100,
+                                                    " bytes: is it CIFAR-100?")
+                                     : ""));
 }
 
 // Three planes to interleaved pixels, in one pass.
@@ -108,8 +108,7 @@ SampleSpec ReadCifar10Stage::fields() const {
 }
 
 std::vector<std::string> ReadCifar10Stage::class_names() const {
-  return {"airplane", "automobile", "bird",  "cat",  "deer",
-          "dog",      "frog",       "horse", "ship", "truck"};
+  return {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
 }
 
 std::string ReadCifar10Stage::summary() const {

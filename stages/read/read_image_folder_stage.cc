@@ -56,8 +56,8 @@ absl::Status ReadImageFolderStage::Init() {
 
 absl::Status ReadImageFolderStage::CheckOptions() const {
   if (options().has_limit() && options().limit() < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("limit is ", options().limit(),
-                                                   ", expected at least 1"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("limit is ", options().limit(), ", expected at least 1"));
   }
   for (const std::string& end : options().extensions()) {
     if (end.empty() || end == "." || absl::StrContains(end, '/')) {

@@ -57,8 +57,8 @@ TEST_F(ReadImageFolderStageTest, LabelsAreFoldersInByteOrder) {
   for (const char* name : {"dog/2.jpg", "dog/10.jpg", "cat/x.png", "Zebra/1.webp", "a/1.jpg"}) {
     folder_.Write(name);
   }
-  EXPECT_THAT(Samples(), ElementsAre("Zebra/1.webp=0", "a/1.jpg=1", "cat/x.png=2",
-                                     "dog/10.jpg=3", "dog/2.jpg=3"));
+  EXPECT_THAT(Samples(), ElementsAre("Zebra/1.webp=0", "a/1.jpg=1", "cat/x.png=2", "dog/10.jpg=3",
+                                     "dog/2.jpg=3"));
   EXPECT_THAT(source_->class_names(), ElementsAre("Zebra", "a", "cat", "dog"));
   EXPECT_EQ(source_->fields().Names(), "'image', 'label'");
   EXPECT_EQ(source_->fields().fields[0].ToString(), "encoded");
@@ -66,7 +66,8 @@ TEST_F(ReadImageFolderStageTest, LabelsAreFoldersInByteOrder) {
 }
 
 TEST_F(ReadImageFolderStageTest, FindsImagesAtAnyDepthFolderByFolder) {
-  for (const char* name : {"a/z.jpg", "a/sub/deep/1.jpg", "a/sub.jpg", "a-b/1.jpg", "a/sub/2.jpg"}) {
+  for (const char* name :
+       {"a/z.jpg", "a/sub/deep/1.jpg", "a/sub.jpg", "a-b/1.jpg", "a/sub/2.jpg"}) {
     folder_.Write(name);
   }
   // "a" comes before "a-b", though '-' comes before '/'.
@@ -100,13 +101,12 @@ TEST_F(ReadImageFolderStageTest, LeavesOutAndCountsTheRest) {
     folder_.Write(name);
   }
   EXPECT_THAT(Samples(), ElementsAre("a/1.jpg=0", "b/1.jpg=1"));
-  EXPECT_EQ(source_->summary(),
-            "2 images in 2 classes below '" + folder_.path() +
-                "'; left out: 4 hidden (first: '" +
-                (source_->summary().find("'.DS_Store'") != std::string::npos
-                     ? ".DS_Store"
-                     : ".ipynb_checkpoints") +
-                "'), 3 other files (first: 'a/Thumbs.db'), 1 image beside the class folders");
+  EXPECT_EQ(
+      source_->summary(),
+      "2 images in 2 classes below '" + folder_.path() + "'; left out: 4 hidden (first: '" +
+          (source_->summary().find("'.DS_Store'") != std::string::npos ? ".DS_Store"
+                                                                       : ".ipynb_checkpoints") +
+          "'), 3 other files (first: 'a/Thumbs.db'), 1 image beside the class folders");
 }
 
 TEST_F(ReadImageFolderStageTest, EmptyClassFolders) {
@@ -145,8 +145,8 @@ TEST_F(ReadImageFolderStageTest, MissingOrUnreadableRoot) {
   EXPECT_EQ(Open().code(), absl::StatusCode::kInvalidArgument);
   options_.set_root(folder_ / "none");
   EXPECT_EQ(Open().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(Message(), AllOf(HasSubstr(folder_ / "none: No such file or directory"),
-                               HasSubstr("--data")));
+  EXPECT_THAT(Message(),
+              AllOf(HasSubstr(folder_ / "none: No such file or directory"), HasSubstr("--data")));
   options_.set_root(folder_.Write("file.jpg"));
   EXPECT_THAT(Message(), HasSubstr("file.jpg: Not a directory"));
   if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
@@ -160,7 +160,8 @@ TEST_F(ReadImageFolderStageTest, MissingOrUnreadableRoot) {
 }
 
 TEST_F(ReadImageFolderStageTest, WithoutLabels) {
-  for (const char* name : {"2.jpg", "a/1.jpg", ".hidden/x.jpg", "b/deep/1.png"}) folder_.Write(name);
+  for (const char* name : {"2.jpg", "a/1.jpg", ".hidden/x.jpg", "b/deep/1.png"})
+    folder_.Write(name);
   options_.set_labels(ReadImageFolder::NONE);
   EXPECT_THAT(Samples(), ElementsAre("2.jpg", "a/1.jpg", "b/deep/1.png"));
   EXPECT_EQ(source_->fields().Names(), "'image'");
@@ -227,8 +228,8 @@ TEST_F(ReadImageFolderStageTest, FollowsLinksOnce) {
   folder_.Link("b", elsewhere / "photos");
   folder_.Link("c", ".");
   EXPECT_THAT(Samples(), ElementsAre("a/1.jpg=0", "a/2.jpg=0", "a/again/1.jpg=0", "b/1.jpg=1"));
-  EXPECT_THAT(source_->summary(),
-              AllOf(HasSubstr("2 dangling links"), HasSubstr("3 links to folders that are listed")));
+  EXPECT_THAT(source_->summary(), AllOf(HasSubstr("2 dangling links"),
+                                        HasSubstr("3 links to folders that are listed")));
   options_.set_follow_symlinks(false);
   EXPECT_THAT(Samples(), ElementsAre("a/1.jpg=0"));
   EXPECT_THAT(source_->summary(), HasSubstr("8 links"));

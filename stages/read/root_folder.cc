@@ -10,7 +10,8 @@
 namespace penstock {
 
 absl::Status CheckRoot(const std::string& root) {
-  constexpr absl::string_view kHint = "the graph's `root`, filled by --data where it is \"${data}\"";
+  constexpr absl::string_view kHint =
+      "the graph's `root`, filled by --data where it is \"${data}\"";
   if (root.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("root is not set, expected the path of a folder: ", kHint));

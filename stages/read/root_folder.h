@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// That option `root` is set and is a folder that can be listed. InvalidArgument if it is not set; else
-// the message has the path, the system's reason and where the path comes from.
+// That option `root` is set and is a folder that can be listed. InvalidArgument if it is not set;
+// else the message has the path, the system's reason and where the path comes from.
 absl::Status CheckRoot(const std::string& root);
 
 // Identifies a list of names in order: FNV-1a, 64 bits, each name ended by a zero byte. The same on

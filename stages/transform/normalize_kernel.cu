@@ -2,9 +2,9 @@
 
 #include "penstock/stages/transform/normalize_kernel.h"
 
-// A block takes tiles of a row in turn: it brings one into shared memory, in the order of the bytes, looks
-// each byte up there, and writes results in the order of the output. Both directions are whole,
-// neighbouring 16-byte words wherever the addresses allow it.
+// A block takes tiles of a row in turn: it brings one into shared memory, in the order of the
+// bytes, looks each byte up there, and writes results in the order of the output. Both directions
+// are whole, neighbouring 16-byte words wherever the addresses allow it.
 namespace penstock {
 namespace {
 
@@ -151,9 +151,9 @@ cudaError_t Launch(const NormalizeWork& work, cudaStream_t stream) {
   const int64_t blocks = std::min<int64_t>(tiles, int64_t{kBlocksPerProcessor} * processors);
   // Not <<<>>>, whose error can only be had together with one of the caller's own.
   void* arguments[] = {&rows, &results};
-  return cudaLaunchKernel(
-      reinterpret_cast<const void*>(&NormalizeRows<Item, kChannels, kPlanar>),
-      dim3(static_cast<unsigned>(blocks)), dim3(kThreads), arguments, 0, stream);
+  return cudaLaunchKernel(reinterpret_cast<const void*>(&NormalizeRows<Item, kChannels, kPlanar>),
+                          dim3(static_cast<unsigned>(blocks)), dim3(kThreads), arguments, 0,
+                          stream);
 }
 
 template <class Item, int kChannels>

@@ -23,8 +23,9 @@ struct NormalizeWork {
   const uint32_t (*bits)[256] = nullptr;
 };
 
-// Asynchronous, on the current device. Neither allocates nor synchronises. Any alignment and any number
-// of pixels will do; rows that start at a multiple of 16 bytes, with planes that do, are fastest.
+// Asynchronous, on the current device. Neither allocates nor synchronises. Any alignment and any
+// number of pixels will do; rows that start at a multiple of 16 bytes, with planes that do, are
+// fastest.
 cudaError_t LaunchNormalize(const NormalizeWork& work, cudaStream_t stream);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #include "penstock/stages/transform/normalize_stage_cuda.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "penstock/memory/cuda_device.h"

@@ -6,7 +6,8 @@
 
 namespace penstock {
 
-// One pass over memory: reads each byte and writes each result once. The same bytes as the host form.
+// One pass over memory: reads each byte and writes each result once. The same bytes as the host
+// form.
 class NormalizeCuda final : public DeviceForm<DeviceKind::kCuda, NormalizeStage> {
  public:
   using DeviceForm::DeviceForm;

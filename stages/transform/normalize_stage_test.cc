@@ -115,6 +115,15 @@ TEST(NormalizeStage, Bfloat16EqualsExactRounding) {
   CompareWithReference<uint16_t>("BFLOAT16", "bfloat16");
 }
 
+// 1 becomes 1 + 2^-11 + 2^-40. Rounded to float32 first, that would be a tie, and round down.
+TEST(NormalizeStage, RoundsOnce) {
+  auto runner = Runner::Create("scale: 1.0004882812509095 dtype: FLOAT16", kAnyImage);
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  const auto result = runner->Run(AllValues());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(reinterpret_cast<const uint16_t*>(result->bytes.data())[1], 0x3C01);
+}
+
 TEST(NormalizeStage, OneNumberServesAllChannels) {
   for (int channels = 1; channels <= 4; ++channels) {
     auto runner =

@@ -70,6 +70,12 @@ TEST(ResizeStage, SizesEqualTorchvision) {
   }
 }
 
+TEST(ResizeStage, SidesStayWhatTheyAre) {
+  EXPECT_EQ(Resized("shorter_edge: 10", {2, 3}), "10 x 15");
+  EXPECT_EQ(Resized("shorter_edge: 10", {3, 2}), "15 x 10");
+  EXPECT_EQ(Resized("shorter_edge: 10", {7, 7}), "10 x 10");
+}
+
 TEST(ResizeStage, ThinImagesKeepAPixel) {
   EXPECT_EQ(Resized("longer_edge: 100", {2000, 4}), "100 x 1");
   EXPECT_EQ(Resized("longer_edge: 10", {900, 1}), "10 x 1");

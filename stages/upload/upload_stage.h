@@ -1,8 +1,8 @@
 // The plan stage of penstock.Upload; see upload.proto.
 #pragma once
 
-#include "penstock/stages/upload/upload.pb.h"
 #include "penstock/stages/plan_stage.h"
+#include "penstock/stages/upload/upload.pb.h"
 
 namespace penstock {
 

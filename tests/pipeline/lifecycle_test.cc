@@ -123,9 +123,8 @@ TEST_F(LifecycleTest, CancelWakesNext) {
   auto pipeline = Make(40, 2, "batches_in_flight: 2 ");
   std::vector<DeviceBatch> held;
   for (int i = 0; i < 2; ++i) held.push_back(*std::move(*pipeline->Next()));
-  std::thread waiter([&] {
-    EXPECT_EQ(pipeline->Next().status().code(), absl::StatusCode::kCancelled);
-  });
+  std::thread waiter(
+      [&] { EXPECT_EQ(pipeline->Next().status().code(), absl::StatusCode::kCancelled); });
   pipeline->Cancel();
   waiter.join();
   EXPECT_EQ(pipeline->Next().status().code(), absl::StatusCode::kCancelled);
@@ -212,7 +211,8 @@ TEST_F(LifecycleTest, PushedUnlabelledUnboundedSource) {
   EXPECT_EQ(queue->released(), 7);
 }
 
-// Copies and the consumer's work overlap: with both equally long, the run takes about as long as one.
+// Copies and the consumer's work overlap: with both equally long, the run takes about as long as
+// one.
 TEST_F(LifecycleTest, CopiesOverlapTheConsumersWork) {
   SimOptions sim;
   sim.gb_per_s = 0.0002;  // Batches are small here: 864 bytes a sample.
@@ -228,9 +228,9 @@ TEST_F(LifecycleTest, CopiesOverlapTheConsumersWork) {
     if (!*batch) break;
     (*batch)->WaitOn(compute->ref());
     bytes = (*batch)->tensors()[0].second.bytes();
-    ASSERT_TRUE(options_.device
-                    ->Occupy(compute->ref(), absl::Seconds(1.0 * bytes / (sim.gb_per_s * 1e9)))
-                    .ok());
+    ASSERT_TRUE(
+        options_.device->Occupy(compute->ref(), absl::Seconds(1.0 * bytes / (sim.gb_per_s * 1e9)))
+            .ok());
   }
   ASSERT_TRUE(options_.device->Synchronize(compute->ref()).ok());
   const double one = kBatches * static_cast<double>(bytes) / (sim.gb_per_s * 1e9);

@@ -25,12 +25,31 @@ std::string GraphText(const std::string& root, const std::string& decode = "",
         order { shuffle: FULL }
         batches_in_flight: 3
         seed: 7
-        node { stage { [type.googleapis.com/penstock.testing.ReadFake] { root: "$root" count: 23 } } }
-        node { stage { [type.googleapis.com/penstock.testing.DecodeFake] { $decode } } }
-        node { stage { [type.googleapis.com/penstock.testing.CropFake] { height: 8 width: 9 } } }
-        node { stage { [type.googleapis.com/penstock.Collate] { batch_size: 4 } } }
-        $extra
-        node { stage { [type.googleapis.com/penstock.Upload] {} } }
+        node {
+          stage {
+            [type.googleapis.com/penstock.testing.ReadFake] { root: "$root" count: 23 }
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.testing.DecodeFake] { $decode }
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.testing.CropFake] { height: 8 width: 9 }
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.Collate] { batch_size: 4 }
+          }
+        } $extra
+        node {
+          stage {
+            [type.googleapis.com/penstock.Upload] {}
+          }
+        }
         node {
           stage {
             [type.googleapis.com/penstock.Normalize] {
@@ -100,9 +119,9 @@ TEST_F(PlansTest, HostPlanGivesWhatArithmeticSays) {
         std::memcpy(&label, got.bytes[1].data() + row * 8, 8);
         EXPECT_EQ(label, id);
         const std::vector<float> want = Expected(id, epoch);
-        EXPECT_EQ(std::memcmp(want.data(), got.bytes[0].data() + row * want.size() * 4,
-                              want.size() * 4),
-                  0)
+        EXPECT_EQ(
+            std::memcmp(want.data(), got.bytes[0].data() + row * want.size() * 4, want.size() * 4),
+            0)
             << "epoch " << epoch << " id " << id;
       }
     }

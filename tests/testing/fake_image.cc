@@ -45,8 +45,8 @@ void WriteFakeFolder(const std::string& folder, int count) {
 std::string NewTestFolder(const std::string& name) {
   static std::atomic<int> count{0};
   const char* base = std::getenv("TEST_TMPDIR");
-  const std::string folder = std::string(base != nullptr ? base : "/tmp") + "/" + name +
-                             std::to_string(count++);
+  const std::string folder =
+      std::string(base != nullptr ? base : "/tmp") + "/" + name + std::to_string(count++);
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   return folder;

@@ -1,4 +1,5 @@
-// Fake images: as small a file format as a decoder can have, so that tests say what each byte must be.
+// Fake images: as small a file format as a decoder can have, so that tests say what each byte must
+// be.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,8 @@
 
 namespace penstock::testing {
 
-// 'P', kind (1: the device's decoder refuses it), height, width (2 bytes each, little-endian), label
-// (2 bytes), then height x width x 3 bytes, each XOR 0x5A.
+// 'P', kind (1: the device's decoder refuses it), height, width (2 bytes each, little-endian),
+// label (2 bytes), then height x width x 3 bytes, each XOR 0x5A.
 inline constexpr int kFakeHeaderBytes = 8;
 
 struct FakeImage {

@@ -23,8 +23,8 @@ Extent ReadFakeSource::Locate(int64_t id) const {
 absl::Status ReadFakeSource::Finish(absl::Span<const std::byte> bytes, Sample& sample,
                                     SampleContext&) const {
   if (bytes.size() < kFakeHeaderBytes) {
-    return absl::DataLossError(absl::StrCat("truncated header: ", bytes.size(), " of ",
-                                            kFakeHeaderBytes, " bytes"));
+    return absl::DataLossError(
+        absl::StrCat("truncated header: ", bytes.size(), " of ", kFakeHeaderBytes, " bytes"));
   }
   sample.fields[0].address = reinterpret_cast<uint64_t>(bytes.data());
   sample.fields[0].bytes = static_cast<int64_t>(bytes.size());
@@ -143,8 +143,8 @@ absl::Status CropFakeStage::Init() {
 }
 
 absl::Status CropFakeStage::Infer(FieldSpec& field) const {
-  field.set_size({static_cast<int32_t>(options().height()),
-                  static_cast<int32_t>(options().width())});
+  field.set_size(
+      {static_cast<int32_t>(options().height()), static_cast<int32_t>(options().width())});
   return absl::OkStatus();
 }
 
@@ -161,8 +161,8 @@ absl::StatusOr<Offset> CropFakeStage::Resolve(ImageSize& size, Random& random) c
   return offset;
 }
 
-absl::Status CropFakeStage::Process(const Offset& offset, const FieldView& in,
-                                    const FieldView& out, SampleContext&) const {
+absl::Status CropFakeStage::Process(const Offset& offset, const FieldView& in, const FieldView& out,
+                                    SampleContext&) const {
   const Region& r = out.region;
   for (int y = r.y; y < r.y + r.height; ++y) {
     std::memcpy(out.at(y, r.x), in.at(offset.y + y, offset.x + r.x), size_t(r.width) * 3);

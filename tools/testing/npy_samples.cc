@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   for (const DLDataType dtype : {kUint8, kInt32, kInt64, kFloat16, kBfloat16, kFloat32}) {
     for (const std::vector<int64_t>& shape : shapes) {
       const absl::StatusOr<std::string> header = NpyHeader(dtype, shape);
-      PENSTOCK_CHECK(header.ok(), header.status().message());
+      PENSTOCK_CHECK(header.ok(), header.status().ToString());
       TensorView view;
       view.dtype = dtype;
       view.shape = shape;
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
       const std::string path =
           absl::StrCat(argv[1], "/", Name(dtype), ",", absl::StrJoin(shape, ","), ".npy");
       const absl::Status written = WriteFile(path, {*header, items});
-      PENSTOCK_CHECK(written.ok(), written.message());
+      PENSTOCK_CHECK(written.ok(), written.ToString());
     }
   }
 }

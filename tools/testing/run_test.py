@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """penstock run: flags, exit codes and messages."""
 
+import ctypes
 import json
 import os
 import sys
@@ -8,7 +9,14 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.environ['TEST_SRCDIR'], os.environ['TEST_WORKSPACE'],
                                 'tools/testing'))
-from command import CIFAR10, Folder, environment, run
+from command import CIFAR10, RUNFILES, Folder, environment, run
+
+
+def has_driver():
+  try:
+    return bool(ctypes.CDLL('libcuda.so.1'))
+  except OSError:
+    return False
 
 
 class RunTest(unittest.TestCase):
@@ -89,9 +97,25 @@ class RunTest(unittest.TestCase):
       self.assert_refused(self.run_small(flag + '=x'), flag, 'not built yet')
 
   def test_devices(self):
-    self.assert_refused(self.run_small('--device=tpu'), 'tpu', 'cuda:N')
+    result = run('run', self.graph, '--data', self.data, '--device=tpu')
+    self.assert_refused(result, 'tpu', 'cuda:N')
+    self.assert_refused(self.run_small('--device=sim'), '--device')  # Given twice.
     result = run('run', self.graph, '--data', self.data, '--device=sim', '--sim_gb_per_s=1')
     self.assertIn('small on sim', result.stdout)
+
+  def test_a_driver_without_a_device(self):
+    driver = environment(LD_LIBRARY_PATH=os.path.join(RUNFILES, 'memory/testing/fake_driver'))
+    for device, reason in (('auto', 'shows no usable device'), ('cuda:0', 'CUDA')):
+      result = run('run', self.graph, '--data', self.data, f'--device={device}', env=driver)
+      self.assert_refused(result, reason, code=1)
+      self.assertEqual(result.stdout, '')
+
+  @unittest.skipIf(has_driver(), 'there is a CUDA driver')
+  def test_auto_is_the_host_where_there_is_no_driver(self):
+    result = run('run', self.graph, '--data', self.data)
+    self.assertEqual(result.returncode, 0)
+    self.assertIn('small on host', result.stdout)
+    self.assertRegex(result.stderr, r'^penstock: .*no CUDA driver.*on the CPU.*\n$')
 
   def test_sets(self):
     result = self.run_small('--set', 'collate.batch_size=20')

@@ -43,16 +43,21 @@ def write(name, data, pixels=None):
         (OUT / name).with_suffix(".ppm").write_bytes(ppm(pixels))
 
 
+def run(*command, data):
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {done.stderr.decode()}")
+    return done.stdout
+
+
 def cjpeg(pixels, *options):
-    return subprocess.run(["cjpeg", *options], input=ppm(pixels), stdout=subprocess.PIPE,
-                          check=True).stdout
+    return run("cjpeg", *options, data=ppm(pixels))
 
 
 def write_jpeg(name, data):
     """A JPEG whose pixels are djpeg's."""
     (OUT / name).write_bytes(data)
-    with open((OUT / name).with_suffix(".ppm"), "wb") as out:
-        subprocess.run(["djpeg", "-rgb", "-pnm"], input=data, stdout=out, check=True)
+    (OUT / name).with_suffix(".ppm").write_bytes(run("djpeg", "-rgb", "-pnm", data=data))
 
 
 def pillow_rgb(data):

@@ -44,8 +44,7 @@ std::vector<std::string> DecodableReferences(const std::string& ending) {
 }
 
 Picture ReadPicture(const std::string& name) {
-  const std::string content =
-      ReadReference(std::filesystem::path(name).replace_extension(".ppm"));
+  const std::string content = ReadReference(std::filesystem::path(name).replace_extension(".ppm"));
   std::istringstream header(content);
   std::string magic;
   Picture picture;
