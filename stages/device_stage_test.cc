@@ -38,14 +38,14 @@ class SimFormTest : public testing::Test {
     std::vector<Table<FieldView>> views;
     for (const auto& boundary : boundaries) views.push_back({boundary.data(), boundary.data()});
     const std::vector<Table<std::byte>> params(boundaries.size() - 1);
-    const absl::Status status = stage.Enqueue({.device = *device_,
-                                               .stream = stream_->ref(),
-                                               .rows = {rows.data(), rows.data()},
-                                               .count = static_cast<int32_t>(rows.size()),
-                                               .views = views,
-                                               .params = params,
-                                               .descriptors = {},
-                                               .scratch = nullptr});
+    absl::Status status = stage.Enqueue({.device = *device_,
+                                         .stream = stream_->ref(),
+                                         .rows = {rows.data(), rows.data()},
+                                         .count = static_cast<int32_t>(rows.size()),
+                                         .views = views,
+                                         .params = params,
+                                         .descriptors = {},
+                                         .scratch = nullptr});
     if (!status.ok()) return status;
     return device_->Synchronize(stream_->ref());
   }

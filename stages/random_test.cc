@@ -68,12 +68,12 @@ TEST(Random, UniformIsInRangeAndUnbiased) {
     ASSERT_LT(n, 7);
     ++count[n];
   }
-  for (int n : count) EXPECT_NEAR(n, kDraws / 7, 450);  // Five standard deviations.
+  for (int n : count) EXPECT_NEAR(n, kDraws / 7.0, 450);  // Five standard deviations.
   EXPECT_EQ(random.Uniform(1), 0);
   // Multiplying without rejection would draw every third number less: 3/8, 3/8, 1/4.
   std::array<int, 3> thirds{};
   for (int i = 0; i < kDraws; ++i) ++thirds[random.Uniform(3 << 29) % 3];
-  for (int n : thirds) EXPECT_NEAR(n, kDraws / 3, 630);
+  for (int n : thirds) EXPECT_NEAR(n, kDraws / 3.0, 630);
 }
 
 TEST(Random, Uniform01IsInRangeAndUniform) {

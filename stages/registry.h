@@ -89,7 +89,7 @@ class Registry {
 // Registers `Stage` with the default registry; a constant at namespace scope.
 template <class Stage>
 struct StageRegistration {
-  StageRegistration() { Registry::Default().Add<Stage>(); }
+  StageRegistration() noexcept { Registry::Default().Add<Stage>(); }
 };
 
 template <class Stage>

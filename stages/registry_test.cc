@@ -12,8 +12,6 @@
 namespace penstock {
 namespace {
 
-using testing::HasSubstr;
-
 class FakeSource final : public TypedSource<google::protobuf::Empty> {
  public:
   std::optional<int64_t> size() const override { return 3; }

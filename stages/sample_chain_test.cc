@@ -14,8 +14,6 @@
 namespace penstock {
 namespace {
 
-using testing::HasSubstr;
-
 // A chain over one image, with the memory that a scheduler would give it.
 class SampleChainTest : public testing::Test {
  protected:
@@ -50,8 +48,8 @@ class SampleChainTest : public testing::Test {
       }
     }
     ChainWorker worker = chain_.MakeWorker();
-    const absl::Status status = chain_.Process(View(in, needed), resolved_, params_,
-                                               View(row, resolved_.region[chain_.cut]), worker);
+    absl::Status status = chain_.Process(View(in, needed), resolved_, params_,
+                                         View(row, resolved_.region[chain_.cut]), worker);
     scratch_bytes_ = worker.scratch_bytes;
     if (!status.ok()) return status;
     return row;

@@ -79,7 +79,7 @@ class FieldStageBase : public SampleStage {
   // Turns the field's spec into that of the output. InvalidArgument: this input does not fit.
   virtual absl::Status Infer(FieldSpec& field) const = 0;
   // Reads the size from the header of an encoded field; only for stages whose input is encoded.
-  virtual absl::Status Probe(const FieldView& encoded, ImageSize& size) const {
+  absl::Status Probe(const FieldView& encoded, ImageSize& size) const override {
     (void)encoded, (void)size;
     return absl::OkStatus();
   }

@@ -34,8 +34,12 @@ absl::Status WriteFile(const std::string& path, std::initializer_list<absl::stri
 }
 
 absl::Status CheckWritable(const std::string& path) {
+  std::error_code ignored;
+  const bool is_new = !std::filesystem::exists(path, ignored);
   const File file(std::fopen(path.c_str(), "ab"));
-  return file == nullptr ? Failed(path) : absl::OkStatus();
+  if (file == nullptr) return Failed(path);
+  if (is_new) std::filesystem::remove(path, ignored);
+  return absl::OkStatus();
 }
 
 absl::Status MakeFolder(const std::string& path) {

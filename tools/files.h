@@ -13,8 +13,8 @@ namespace penstock {
 // file and the system's reason.
 absl::Status WriteFile(const std::string& path, std::initializer_list<absl::string_view> parts);
 
-// Whether WriteFile() will find a way there: found out before a long run, not behind it. Leaves a
-// file that exists as it is.
+// Whether WriteFile() will find a way there: found out before a long run, not behind it. Leaves no
+// trace.
 absl::Status CheckWritable(const std::string& path);
 
 // Makes the folder, and those above it; it may exist.

@@ -10,7 +10,7 @@ class CollateStage final : public PlanStage {
  public:
   using Options = Collate;
   PlanRole role() const override { return PlanRole::kCollate; }
-  absl::Status Apply(const google::protobuf::Message& options,
+  absl::Status Apply(const google::protobuf::Message& message,
                      BatchSettings& settings) const override;
 };
 

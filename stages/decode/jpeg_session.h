@@ -1,12 +1,14 @@
 // JpegSession: one file in libjpeg's hands, its errors and warnings turned into a Status.
 #pragma once
 
+// clang-format off: jpeglib.h needs cstdio before it.
+#include <cstdio>
 #include <jpeglib.h>
+// clang-format on
 
 #include <csetjmp>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>  // jpeglib.h needs it.
 #include <utility>
 
 #include "absl/status/status.h"

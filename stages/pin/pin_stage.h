@@ -10,7 +10,7 @@ class PinStage final : public PlanStage {
  public:
   using Options = Pin;
   PlanRole role() const override { return PlanRole::kPin; }
-  absl::Status Apply(const google::protobuf::Message& options,
+  absl::Status Apply(const google::protobuf::Message& message,
                      BatchSettings& settings) const override;
 };
 

@@ -17,7 +17,7 @@ class CenterCropStage final : public FieldStage<CenterCrop, CenterCropParams> {
  public:
   absl::Status Init() override;
   absl::Status Infer(FieldSpec& field) const override;
-  absl::StatusOr<CenterCropParams> Resolve(ImageSize& size) const override;
+  absl::StatusOr<CenterCropParams> Resolve(ImageSize& image) const override;
   std::optional<Region> InputRegion(const CenterCropParams& params,
                                     const Region& out) const override;
   bool IsIdentity(const CenterCropParams& params) const override { return params.image == size(); }

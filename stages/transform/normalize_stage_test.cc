@@ -20,9 +20,9 @@ using testing::HasSubstr;
 using Runner = StageRunner<NormalizeStage>;
 
 constexpr char kImageNet[] = "mean: [0.485, 0.456, 0.406] std: [0.229, 0.224, 0.225] ";
-const FieldSpec kAnyImage = FieldSpec::Image("image", {});
+FieldSpec AnyImage() { return FieldSpec::Image("image", {}); }
 
-std::string Refused(const std::string& options, const FieldSpec& input = kAnyImage) {
+std::string Refused(const std::string& options, const FieldSpec& input = AnyImage()) {
   return Refusal<NormalizeStage>(options, input);
 }
 
@@ -77,7 +77,7 @@ TEST(NormalizeStage, InfersTypeAndLayout) {
   EXPECT_EQ(out("dtype: FLOAT16 layout: NHWC").ToString(), "float16 [5, 7, 3]");
   EXPECT_EQ(out("layout: NHWC").layout, ImageLayout::kHwc);
   EXPECT_EQ(out("dtype: BFLOAT16").ToString(), "bfloat16 [3, 5, 7]");
-  EXPECT_EQ(Runner::Create("", kAnyImage)->out().ToString(), "float32 [3, ?, ?]");
+  EXPECT_EQ(Runner::Create("", AnyImage())->out().ToString(), "float32 [3, ?, ?]");
 }
 
 // All 256 values of three channels, in one image.
@@ -96,7 +96,7 @@ void CompareWithReference(const std::string& dtype, const std::string& name) {
   for (const bool planar : {true, false}) {
     auto runner = Runner::Create(
         absl::StrCat(kImageNet, "dtype: ", dtype, " layout: ", planar ? "NCHW" : "NHWC"),
-        kAnyImage);
+        AnyImage());
     ASSERT_TRUE(runner.ok()) << runner.status();
     const auto result = runner->Run(AllValues());
     ASSERT_TRUE(result.ok()) << result.status();
@@ -117,7 +117,7 @@ TEST(NormalizeStage, Bfloat16EqualsExactRounding) {
 
 // 1 becomes 1 + 2^-11 + 2^-40. Rounded to float32 first, that would be a tie, and round down.
 TEST(NormalizeStage, RoundsOnce) {
-  auto runner = Runner::Create("scale: 1.0004882812509095 dtype: FLOAT16", kAnyImage);
+  auto runner = Runner::Create("scale: 1.0004882812509095 dtype: FLOAT16", AnyImage());
   ASSERT_TRUE(runner.ok()) << runner.status();
   const auto result = runner->Run(AllValues());
   ASSERT_TRUE(result.ok()) << result.status();
@@ -139,7 +139,7 @@ TEST(NormalizeStage, OneNumberServesAllChannels) {
 }
 
 TEST(NormalizeStage, DefaultsDivideBy255) {
-  auto runner = Runner::Create("", kAnyImage);
+  auto runner = Runner::Create("", AnyImage());
   const auto result = runner->Run(AllValues());
   const auto* items = reinterpret_cast<const float*>(result->bytes.data());
   EXPECT_EQ(items[0], 0.0F);
@@ -152,7 +152,7 @@ TEST(NormalizeStage, SimFormEqualsTheHostForm) {
   const Registry::DeviceEntry* form =
       Registry::Default().FindDeviceForm(DeviceKind::kSim, {"penstock.Normalize"});
   ASSERT_NE(form, nullptr);
-  auto runner = Runner::Create(kImageNet, kAnyImage);
+  auto runner = Runner::Create(kImageNet, AnyImage());
   const SampleStage* host[] = {&runner->stage()};
   const auto stage = form->make(host);
 

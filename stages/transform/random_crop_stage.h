@@ -20,7 +20,7 @@ class RandomCropStage final : public RandomFieldStage<RandomCrop, RandomCropPara
  public:
   absl::Status Init() override;
   absl::Status Infer(FieldSpec& field) const override;
-  absl::StatusOr<RandomCropParams> Resolve(ImageSize& size, Random& random) const override;
+  absl::StatusOr<RandomCropParams> Resolve(ImageSize& image, Random& random) const override;
   std::optional<Region> InputRegion(const RandomCropParams& params,
                                     const Region& out) const override;
   bool IsIdentity(const RandomCropParams& params) const override;

@@ -17,9 +17,9 @@ namespace {
 using testing::HasSubstr;
 using Runner = StageRunner<RandomCropStage>;
 
-const FieldSpec kAnyImage = FieldSpec::Image("image", {});
+FieldSpec AnyImage() { return FieldSpec::Image("image", {}); }
 
-std::string Refused(const std::string& more, const FieldSpec& input = kAnyImage) {
+std::string Refused(const std::string& more, const FieldSpec& input = AnyImage()) {
   return Refusal<RandomCropStage>("height: 8 width: 8 " + more, input);
 }
 
@@ -38,7 +38,7 @@ TEST(RandomCropStage, RefusesBadOptions) {
 }
 
 TEST(RandomCropStage, AnImageTooSmallIsAnErrorThatNamesBothSizes) {
-  const auto runner = Runner::Create("height: 32 width: 30 padding: 1", kAnyImage);
+  const auto runner = Runner::Create("height: 32 width: 30 padding: 1", AnyImage());
   ASSERT_TRUE(runner.ok());
   ImageSize size = {29, 100};
   const auto params = runner->Resolve(size);
@@ -73,7 +73,7 @@ TEST(RandomCropStage, CropsThePaddedImage) {
       const TestImage padded =
           TestImage::From(references.at(absl::StrCat("padded_crop/", k, "/padded")));
       const std::string options = CropOptions(numbers.data(), mode);
-      auto runner = Runner::Create(options, kAnyImage);
+      auto runner = Runner::Create(options, AnyImage());
       ASSERT_TRUE(runner.ok()) << runner.status();
       for (uint64_t id = 0; id < 12; ++id) {
         ImageSize size = image.size();
@@ -98,7 +98,7 @@ TEST(RandomCropStage, PaddingIsInTorchvisionsOrder) {
   // An image of one pixel: what the crop covers shows on which side the padding is.
   const auto places = [](const char* padding) {
     const auto runner =
-        Runner::Create(absl::StrCat("height: 1 width: 1 padding: ", padding), kAnyImage);
+        Runner::Create(absl::StrCat("height: 1 width: 1 padding: ", padding), AnyImage());
     std::map<std::pair<int, int>, int> seen;
     for (uint64_t id = 0; id < 400; ++id) {
       ImageSize size = {1, 1};
@@ -117,7 +117,7 @@ TEST(RandomCropStage, PaddingIsInTorchvisionsOrder) {
 }
 
 TEST(RandomCropStage, EachPlaceIsEquallyLikely) {
-  const auto runner = Runner::Create("height: 32 width: 32 padding: 4", kAnyImage);
+  const auto runner = Runner::Create("height: 32 width: 32 padding: 4", AnyImage());
   std::map<std::pair<int, int>, int> seen;
   constexpr int kDraws = 81 * 200;
   for (uint64_t id = 0; id < kDraws; ++id) {
@@ -133,7 +133,7 @@ TEST(RandomCropStage, EachPlaceIsEquallyLikely) {
 }
 
 TEST(RandomCropStage, DependsOnSeedEpochSampleAndNodeAlone) {
-  const auto runner = Runner::Create("height: 10 width: 10", kAnyImage);
+  const auto runner = Runner::Create("height: 10 width: 10", AnyImage());
   const auto place = [&](DrawKey key, const char* node) {
     ImageSize size = {5000, 5000};
     const auto params = runner->Resolve(size, key, node);

@@ -13,10 +13,10 @@ namespace {
 using testing::HasSubstr;
 using Runner = StageRunner<RandomHorizontalFlipStage>;
 
-const FieldSpec kAnyImage = FieldSpec::Image("image", {});
+FieldSpec AnyImage() { return FieldSpec::Image("image", {}); }
 
 int Flips(const std::string& options, int samples) {
-  const auto runner = Runner::Create(options, kAnyImage);
+  const auto runner = Runner::Create(options, AnyImage());
   int flips = 0;
   for (int id = 0; id < samples; ++id) {
     ImageSize size = {3, 5};
@@ -72,7 +72,7 @@ TEST(RandomHorizontalFlipStage, MirrorsEveryRow) {
 
 // A stage that is left out must not pull another region; run all the same, it copies.
 TEST(RandomHorizontalFlipStage, TheIdentityPullsTheSameRegion) {
-  auto runner = Runner::Create("probability: 0", kAnyImage);
+  auto runner = Runner::Create("probability: 0", AnyImage());
   TestImage image = TestImage::Make({0, 0, 2, 3}, 3);
   for (size_t i = 0; i < image.bytes.size(); ++i) image.bytes[i] = static_cast<uint8_t>(i);
   ImageSize size = image.size();
@@ -82,7 +82,7 @@ TEST(RandomHorizontalFlipStage, TheIdentityPullsTheSameRegion) {
 }
 
 TEST(RandomHorizontalFlipStage, DiffersBetweenEpochsAndNodes) {
-  const auto runner = Runner::Create("", kAnyImage);
+  const auto runner = Runner::Create("", AnyImage());
   int differ_by_epoch = 0, differ_by_node = 0;
   for (uint64_t id = 0; id < 1000; ++id) {
     ImageSize size = {3, 5};

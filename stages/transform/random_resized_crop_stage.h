@@ -19,7 +19,7 @@ class RandomResizedCropStage final
  public:
   absl::Status Init() override;
   absl::Status Infer(FieldSpec& field) const override;
-  absl::StatusOr<RandomResizedCropParams> Resolve(ImageSize& size, Random& random) const override;
+  absl::StatusOr<RandomResizedCropParams> Resolve(ImageSize& image, Random& random) const override;
   std::optional<Region> InputRegion(const RandomResizedCropParams& params,
                                     const Region& out) const override;
   bool IsIdentity(const RandomResizedCropParams& params) const override;

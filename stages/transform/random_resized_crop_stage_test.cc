@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using Runner = StageRunner<RandomResizedCropStage>;
 
-const FieldSpec kAnyImage = FieldSpec::Image("image", {});
+FieldSpec AnyImage() { return FieldSpec::Image("image", {}); }
 constexpr char kNode[] = "random_resized_crop";
 
 const References& Refs() {
@@ -54,7 +54,7 @@ TEST(RandomResizedCropStage, RefusesBadOptions) {
 // 3,000 images, a tenth of them so thin that the ten tries fail: boxes equal those of torchvision's
 // own Python over our random numbers, which the script computes without this code.
 TEST(RandomResizedCropStage, BoxesEqualTorchvision) {
-  const auto runner = Runner::Create("height: 224 width: 224", kAnyImage);
+  const auto runner = Runner::Create("height: 224 width: 224", AnyImage());
   ASSERT_TRUE(runner.ok());
   const ReferenceArray& table = Refs().at("resized_crop/boxes");
   const auto rows = table.as<int64_t>();
@@ -72,7 +72,7 @@ TEST(RandomResizedCropStage, BoxesEqualTorchvision) {
 }
 
 TEST(RandomResizedCropStage, PixelsEqualPillow) {
-  auto runner = Runner::Create("height: 48 width: 56", kAnyImage);
+  auto runner = Runner::Create("height: 48 width: 56", AnyImage());
   ASSERT_TRUE(runner.ok());
   EXPECT_EQ(runner->out().ToString(), "uint8 [48, 56, 3]");
   for (int k = 0; k < 12; ++k) {
@@ -88,7 +88,7 @@ TEST(RandomResizedCropStage, PixelsEqualPillow) {
 }
 
 TEST(RandomResizedCropStage, FallsBackToTheCentre) {
-  const auto runner = Runner::Create("height: 8 width: 8", kAnyImage);
+  const auto runner = Runner::Create("height: 8 width: 8", AnyImage());
   ASSERT_TRUE(runner.ok());
   EXPECT_EQ(Box(*runner, {5, 600}, {}), (Region{0, 296, 5, 7}));   // 5 x 4/3 = 6.67.
   EXPECT_EQ(Box(*runner, {2000, 3}, {}), (Region{998, 0, 4, 3}));  // 3 / 0.75.
@@ -97,7 +97,7 @@ TEST(RandomResizedCropStage, FallsBackToTheCentre) {
 }
 
 TEST(RandomResizedCropStage, AreaAndRatioAreUniformInRange) {
-  const auto runner = Runner::Create("height: 8 width: 8", kAnyImage);
+  const auto runner = Runner::Create("height: 8 width: 8", AnyImage());
   constexpr int kSamples = 20000;
   const ImageSize size = {3000, 3000};
   double area_sum = 0, ratio_sum = 0, least = 1, most = 0, narrow = 9, wide = 0;
@@ -125,7 +125,7 @@ TEST(RandomResizedCropStage, AreaAndRatioAreUniformInRange) {
 }
 
 TEST(RandomResizedCropStage, DependsOnSeedEpochSampleAndNodeAlone) {
-  const auto runner = Runner::Create("height: 8 width: 8", kAnyImage);
+  const auto runner = Runner::Create("height: 8 width: 8", AnyImage());
   const ImageSize size = {4000, 3000};
   const Region base = Box(*runner, size, {1, 2, 3});
   EXPECT_EQ(Box(*runner, size, {1, 2, 3}), base);
@@ -137,7 +137,7 @@ TEST(RandomResizedCropStage, DependsOnSeedEpochSampleAndNodeAlone) {
 }
 
 TEST(RandomResizedCropStage, WholeImageOfTheRightSizeIsTheIdentity) {
-  auto runner = Runner::Create("height: 30 width: 30 scale: [1, 1] ratio: [1, 1]", kAnyImage);
+  auto runner = Runner::Create("height: 30 width: 30 scale: [1, 1] ratio: [1, 1]", AnyImage());
   ASSERT_TRUE(runner.ok());
   ImageSize same = {30, 30}, other = {31, 31};
   EXPECT_TRUE(runner->stage().IsIdentity(*runner->Resolve(same)));

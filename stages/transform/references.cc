@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
 #include "penstock/memory/check.h"
 
 namespace penstock {
@@ -24,10 +25,10 @@ int64_t ItemBytesOf(const std::string& dtype) {
 }  // namespace
 
 References::References(const std::string& file) {
-  const std::string path = Environment("TEST_SRCDIR") + "/" + Environment("TEST_WORKSPACE") +
-                           "/stages/transform/" + file;
+  const std::string path = absl::StrCat(Environment("TEST_SRCDIR"), "/",
+                                        Environment("TEST_WORKSPACE"), "/stages/transform/", file);
   std::ifstream in(path, std::ios::binary);
-  PENSTOCK_CHECK(in.good(), "cannot open " + path);
+  PENSTOCK_CHECK(in.good(), absl::StrCat("cannot open ", path));
   for (std::string line; std::getline(in, line);) {
     std::istringstream header(line);
     std::string name, extent;
@@ -41,14 +42,14 @@ References::References(const std::string& file) {
     }
     array.bytes.resize(bytes);
     in.read(reinterpret_cast<char*>(array.bytes.data()), bytes);
-    PENSTOCK_CHECK(in.good(), path + " ends within " + name);
+    PENSTOCK_CHECK(in.good(), absl::StrCat(path, " ends within ", name));
     arrays_.emplace(name, std::move(array));
   }
 }
 
 const ReferenceArray& References::at(const std::string& name) const {
   const auto found = arrays_.find(name);
-  PENSTOCK_CHECK(found != arrays_.end(), "no reference " + name);
+  PENSTOCK_CHECK(found != arrays_.end(), absl::StrCat("no reference ", name));
   return found->second;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,8 +16,9 @@ struct ReferenceArray {
 
   template <class T>
   std::vector<T> as() const {
-    const T* first = reinterpret_cast<const T*>(bytes.data());
-    return std::vector<T>(first, first + bytes.size() / sizeof(T));
+    std::vector<T> items(bytes.size() / sizeof(T));
+    std::memcpy(items.data(), bytes.data(), bytes.size());
+    return items;
   }
 };
 

@@ -153,7 +153,7 @@ void Resampler::Nearest(const Resampling& resampling, const FieldView& in, const
 const AxisWeights& Resampler::Weights(const Resampling& resampling, int32_t in_size,
                                       int32_t out_size) {
   const ResampleFilter filter = FilterOf(resampling.interpolation);
-  CachedAxis* oldest = &cache_[0];
+  CachedAxis* oldest = cache_.data();
   for (CachedAxis& entry : cache_) {
     if (entry.in_size == in_size && entry.out_size == out_size && entry.filter == filter &&
         entry.antialias == resampling.antialias) {

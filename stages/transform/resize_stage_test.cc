@@ -13,11 +13,11 @@ namespace {
 using testing::HasSubstr;
 using Runner = StageRunner<ResizeStage>;
 
-const FieldSpec kAnyImage = FieldSpec::Image("image", {});
+FieldSpec AnyImage() { return FieldSpec::Image("image", {}); }
 
 // The size that `options` make of an image, or the error.
 std::string Resized(const std::string& options, ImageSize size) {
-  const auto runner = Runner::Create(options, kAnyImage);
+  const auto runner = Runner::Create(options, AnyImage());
   if (!runner.ok()) return std::string(runner.status().message());
   const auto params = runner->Resolve(size);
   if (!params.ok()) return std::string(params.status().message());
@@ -104,7 +104,7 @@ TEST(ResizeStage, InfersTheShapeWhereItCan) {
 }
 
 TEST(ResizeStage, IsTheIdentityWhereNoSizeChanges) {
-  const auto runner = Runner::Create("shorter_edge: 30", kAnyImage);
+  const auto runner = Runner::Create("shorter_edge: 30", AnyImage());
   ASSERT_TRUE(runner.ok());
   ImageSize same = {30, 40}, other = {31, 40};
   EXPECT_TRUE(runner->stage().IsIdentity(*runner->Resolve(same)));
@@ -120,7 +120,7 @@ TEST(ResizeStage, PixelsEqualPillow) {
         std::pair("interpolation: NEAREST", "nearest"),
         std::pair("antialias: false", "two_taps")}) {
     const TestImage expected = TestImage::From(references.at(absl::StrCat("resize/5/", name)));
-    auto runner = Runner::Create(absl::StrCat("shorter_edge: 224 ", options), kAnyImage);
+    auto runner = Runner::Create(absl::StrCat("shorter_edge: 224 ", options), AnyImage());
     ASSERT_TRUE(runner.ok()) << runner.status();
     const auto result = runner->Run(image);
     ASSERT_TRUE(result.ok()) << result.status();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -60,7 +61,7 @@ class StageRunner {
     PENSTOCK_CHECK(google::protobuf::TextFormat::ParseFromString(options, &message), options);
     PENSTOCK_RETURN_IF_ERROR(runner.base().Init(message));
     SampleSpec spec;
-    spec.fields = {input};
+    spec.fields.push_back(std::move(input));
     PENSTOCK_RETURN_IF_ERROR(runner.base().Infer(spec));
     runner.out_ = spec.fields[0];
     return runner;

@@ -10,7 +10,7 @@ class UploadStage final : public PlanStage {
  public:
   using Options = Upload;
   PlanRole role() const override { return PlanRole::kUpload; }
-  absl::Status Apply(const google::protobuf::Message& options,
+  absl::Status Apply(const google::protobuf::Message& message,
                      BatchSettings& settings) const override;
 };
 

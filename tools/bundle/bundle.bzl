@@ -35,7 +35,10 @@ def _bundle_impl(ctx):
         mnemonic = "Bundle",
         progress_message = "Packing %s" % archive.short_path,
     )
-    return [DefaultInfo(files = depset([archive]))]
+    return [DefaultInfo(
+        files = depset([archive]),
+        runfiles = ctx.runfiles(files = [archive]),
+    )]
 
 bundle = rule(
     implementation = _bundle_impl,

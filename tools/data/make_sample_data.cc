@@ -1,12 +1,13 @@
 // Makes the small data sets that graphs run on without --data.
 //
 //   make_sample_data cifar10 FOLDER   CIFAR-10's binary files: 5 of 200 records, one of 100
-//   make_sample_data photos FOLDER    4 class folders of 16 images, JPEG but for 2 PNG, 200 to 500
-//   pixels
+//   make_sample_data photos FOLDER    4 class folders of 64 images of 200 to 500 pixels; 2 are PNG
+// clang-format off: jpeglib.h needs cstdio before it.
+#include <cstdio>
 #include <jpeglib.h>
+// clang-format on
 #include <png.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -100,7 +101,7 @@ void WritePng(const fs::path& path, const SyntheticPicture& picture) {
 
 void MakePhotos(const fs::path& folder) {
   constexpr const char* kClasses[] = {"clouds", "dunes", "meadow", "stones"};
-  constexpr uint32_t kImages = 16;
+  constexpr uint32_t kImages = 64;  // Together one batch of graphs/imagenet_train.textproto.
   for (uint32_t c = 0; c < std::size(kClasses); ++c) {
     fs::create_directories(folder / kClasses[c]);
     for (uint32_t i = 0; i < kImages; ++i) {

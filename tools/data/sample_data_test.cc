@@ -59,7 +59,7 @@ TEST(SampleDataTest, Photos) {
   options.set_root("tools/data/photos_sample");
   const auto source = Registry::Default().Find("penstock.ReadImageFolder")->source();
   ASSERT_TRUE(source->Init(options).ok()) << source->Init(options);
-  ASSERT_EQ(source->size(), 64);
+  ASSERT_EQ(source->size(), 256);
   EXPECT_EQ(source->class_names().size(), 4u);
   DecodeImageStage stage;
   SampleStage& decode = stage;
@@ -84,7 +84,7 @@ TEST(SampleDataTest, Photos) {
     ++kinds[fs::path(source->key(id)).extension()];
   }
   EXPECT_EQ(kinds[".png"], 2);
-  EXPECT_EQ(kinds[".jpg"], 62);
+  EXPECT_EQ(kinds[".jpg"], 254);
 }
 
 std::map<std::string, std::string> Contents(const fs::path& folder) {

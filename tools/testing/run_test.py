@@ -138,8 +138,10 @@ class RunTest(unittest.TestCase):
 
   def test_wrong_data(self):
     missing = self.folder.file('nowhere')
-    result = run('run', self.graph, '--data', missing, '--device=host')
+    unused = self.folder.file('unused.json')
+    result = run('run', self.graph, '--data', missing, '--device=host', '--stats_json', unused)
     self.assert_refused(result, missing, code=1)
+    self.assertFalse(os.path.exists(unused))
     cut, _ = self.folder.cifar10(3, name='cut')
     with open(os.path.join(cut, 'test_batch.bin'), 'ab') as f:
       f.write(bytes(1000))
