@@ -1,8 +1,5 @@
 #include "penstock/graphs/graph_errors.h"
 
-#include <algorithm>
-#include <tuple>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -61,8 +58,8 @@ void GraphErrors::AddGraph(absl::string_view field, absl::string_view message) {
 
 void GraphErrors::Add(const Location& where, absl::string_view message) {
   const std::string place = Place(where);
-  errors_.push_back(
-      {where.line, where.column, OneLine(absl::StrCat(place, place.empty() ? "" : ": ", message))});
+  errors_.emplace(Key(where.line == 0, where.line, where.column),
+                  OneLine(absl::StrCat(place, place.empty() ? "" : ": ", message)));
 }
 
 std::string GraphErrors::Place(const Location& where) const {
@@ -74,12 +71,10 @@ std::string GraphErrors::Place(const Location& where) const {
 
 absl::Status GraphErrors::status() const {
   if (errors_.empty()) return absl::OkStatus();
-  std::vector<Error> sorted = errors_;
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Error& a, const Error& b) {
-    return std::tuple(a.line == 0, a.line, a.column) < std::tuple(b.line == 0, b.line, b.column);
-  });
   std::string lines;
-  for (const Error& error : sorted) absl::StrAppend(&lines, lines.empty() ? "" : "\n", error.text);
+  for (const auto& [key, error] : errors_) {
+    absl::StrAppend(&lines, lines.empty() ? "" : "\n", error);
+  }
   return absl::InvalidArgumentError(lines);
 }
 

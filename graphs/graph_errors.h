@@ -1,8 +1,9 @@
 // GraphErrors: collects every fault of a graph, so that all are reported at once.
 #pragma once
 
+#include <map>
 #include <string>
-#include <vector>
+#include <tuple>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -35,17 +36,16 @@ class GraphErrors {
   std::string Place(const Location& where) const;
 
  private:
-  struct Error {
-    int line, column;  // 1-based; 0 where unknown.
-    std::string text;
-  };
+  // Whether it stands nowhere in the text, else line and column.
+  using Key = std::tuple<bool, int, int>;
+
   // Null for a graph without text, or if it was set neither there nor by an override.
   const Location* Find(const std::string& path) const;
   // Where the node, its field or an option of its stage was set.
   const Location* FindInNode(int node, std::string field) const;
 
   const Graph& graph_;
-  std::vector<Error> errors_;
+  std::multimap<Key, std::string> errors_;  // Equal keys stay in the order of their coming.
 };
 
 // The option that a stage's own message begins with ("batch_size is 0, ..." -> "batch_size"), so

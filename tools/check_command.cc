@@ -1,7 +1,6 @@
 #include "penstock/tools/check_command.h"
 
-#include <iostream>
-
+#include "absl/strings/str_cat.h"
 #include "penstock/graphs/planner.h"
 #include "penstock/tools/messages.h"
 
@@ -16,7 +15,7 @@ int CheckCommand(const GraphFlags& flags) {
   options.device = *kind;
   const auto plans = MakePlans(*graph, options);
   if (!plans.ok()) return Report(plans.status());
-  std::cout << flags.graph << ": good, " << graph->config().node_size() << " nodes" << std::endl;
+  Print(absl::StrCat(flags.graph, ": good, ", graph->config().node_size(), " nodes\n"));
   return kGood;
 }
 

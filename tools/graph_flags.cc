@@ -1,6 +1,5 @@
 #include "penstock/tools/graph_flags.h"
 
-#include <iostream>
 #include <map>
 
 #include "CLI/CLI.hpp"
@@ -9,6 +8,7 @@
 #include "penstock/memory/open_device.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/tools/flag_values.h"
+#include "penstock/tools/messages.h"
 
 namespace penstock {
 namespace {
@@ -54,9 +54,9 @@ absl::StatusOr<Graph> LoadGraph(const GraphFlags& flags) {
   }
   if (flags.data) {
     PENSTOCK_RETURN_IF_ERROR(SetVariable("data", *flags.data, edits.variables));
-  } else if (flags.sample_data && edits.variables.count("data") == 0) {
+  } else if (flags.sample_data && !edits.variables.contains("data")) {
     edits.variables["data"] = *flags.sample_data;
-    std::cout << "no --data; using the small data set in " << *flags.sample_data << std::endl;
+    Print(absl::StrCat("no --data; using the small data set in ", *flags.sample_data, "\n"));
   }
   return LoadGraph(flags.graph, edits);
 }

@@ -8,6 +8,11 @@
 
 namespace penstock {
 
+void Print(absl::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
 void PrintMessage(absl::string_view text) {
   std::string lines;  // Written at once, so that lines of several threads do not mix.
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {

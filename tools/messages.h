@@ -11,6 +11,9 @@ inline constexpr int kGood = 0;
 inline constexpr int kRunFailed = 1;
 inline constexpr int kWrongInput = 2;  // The graph or the flags; nothing was started.
 
+// Prints `text` on stdout, at once: what a person asked to be told.
+void Print(absl::string_view text);
+
 // Prints each line of `text` on stderr, after "penstock: ".
 void PrintMessage(absl::string_view text);
 

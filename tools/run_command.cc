@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <csignal>
-#include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "penstock/memory/status_macros.h"
@@ -45,9 +44,8 @@ std::vector<RunStatistics> Plain(const std::vector<OutputStatistics>& outputs) {
 
 void AnnounceStart(const Pipeline& pipeline) {
   for (const OutputInfo& output : pipeline.Info().outputs) {
-    std::cout << StartText(pipeline.Stats(output.name), pipeline.Info(), output);
+    Print(StartText(pipeline.Stats(output.name), pipeline.Info(), output));
   }
-  std::cout.flush();
 }
 
 // Draws the line until the run is over.
@@ -77,8 +75,7 @@ int Conclude(const RunFlags& flags, const GraphRun& run, bool stopped, Progress&
     ReportWrongInput(run.status());
     return kRunFailed;  // Whatever the kind of error: the run was under way.
   }
-  for (const OutputStatistics& output : outputs) std::cout << Summary(output.statistics);
-  std::cout.flush();
+  for (const OutputStatistics& output : outputs) Print(Summary(output.statistics));
   if (written.ok()) return kGood;
   ReportWrongInput(written);
   return kRunFailed;
@@ -91,7 +88,7 @@ int RunCommand(const RunFlags& flags) {
   if (!graph.ok()) return ReportWrongInput(graph.status());
   if (const absl::Status status = CheckFlags(flags); !status.ok()) return ReportWrongInput(status);
   if (flags.seed_is_random) {
-    std::cout << "drew a seed; --seed=" << *flags.seed << " repeats this run" << std::endl;
+    Print(absl::StrCat("drew a seed; --seed=", *flags.seed, " repeats this run\n"));
   }
   Progress progress(flags.progress);
   GraphRun run(*std::move(graph), flags,

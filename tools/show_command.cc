@@ -1,7 +1,6 @@
 #include "penstock/tools/show_command.h"
 
-#include <iostream>
-
+#include "absl/strings/str_cat.h"
 #include "penstock/graphs/plan_report.h"
 #include "penstock/graphs/planner.h"
 #include "penstock/tools/messages.h"
@@ -17,9 +16,9 @@ int ShowCommand(const GraphFlags& flags) {
   options.device = *kind;
   const auto plans = MakePlans(*graph, options);
   if (!plans.ok()) return Report(plans.status());
-  std::cout << graph->config().name() << ", planned for "
-            << (*kind == DeviceKind::kCuda ? "CUDA" : "the CPU (host, sim)") << "\n";
-  for (const PlannedOutput& output : *plans) std::cout << "\n" << PlanReport(output);
+  Print(absl::StrCat(graph->config().name(), ", planned for ",
+                     *kind == DeviceKind::kCuda ? "CUDA" : "the CPU (host, sim)", "\n"));
+  for (const PlannedOutput& output : *plans) Print(absl::StrCat("\n", PlanReport(output)));
   return kGood;
 }
 

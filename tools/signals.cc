@@ -17,7 +17,7 @@ SignalWatch::SignalWatch(std::function<void(int signal)> on_first)
 
 SignalWatch::~SignalWatch() {
   thread_.request_stop();
-  pthread_kill(thread_.native_handle(), SIGTERM);  // Wakes it.
+  pthread_kill(thread_.native_handle(), SIGINT);  // Wakes it.
   thread_.join();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }

@@ -27,14 +27,14 @@ StageManual::StageManual(absl::string_view protos) {
   for (const auto& file : files.file()) pool_.BuildFile(file);  // Imports come first.
 }
 
-const Descriptor& StageManual::Commented(const Descriptor& options) const {
+const Descriptor* StageManual::Commented(const Descriptor& options) const {
   const Descriptor* commented = pool_.FindMessageTypeByName(options.full_name());
-  return commented == nullptr ? options : *commented;
+  return commented == nullptr ? &options : commented;
 }
 
 std::string StageManual::Brief(const Descriptor& options) const {
   std::string text;
-  for (const std::string& line : CommentLines(Commented(options))) {
+  for (const std::string& line : CommentLines(*Commented(options))) {
     if (line.empty()) break;
     absl::StrAppend(&text, text.empty() ? "" : " ", line);
   }
@@ -43,7 +43,7 @@ std::string StageManual::Brief(const Descriptor& options) const {
 }
 
 std::string StageManual::Text(const Descriptor& options) const {
-  const Descriptor& message = Commented(options);
+  const Descriptor& message = *Commented(options);
   std::string text;
   for (const std::string& line : CommentLines(message)) absl::StrAppend(&text, line, "\n");
   if (message.field_count() > 0) {
@@ -55,7 +55,7 @@ std::string StageManual::Text(const Descriptor& options) const {
 std::string StageManual::Snippet(const Descriptor& options) const {
   std::string snippet;
   int64_t open = 0;
-  for (const std::string& line : CommentLines(Commented(options))) {
+  for (const std::string& line : CommentLines(*Commented(options))) {
     const bool begins = absl::StartsWith(line, absl::StrCat(kIndent, "node {"));
     if (snippet.empty() && !begins) continue;
     absl::StrAppend(&snippet, absl::StripPrefix(line, kIndent), "\n");

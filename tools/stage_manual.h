@@ -25,7 +25,7 @@ class StageManual {
 
  private:
   // The same message with its comments, or `options` itself.
-  const google::protobuf::Descriptor& Commented(const google::protobuf::Descriptor& options) const;
+  const google::protobuf::Descriptor* Commented(const google::protobuf::Descriptor& options) const;
 
   google::protobuf::DescriptorPool pool_;
 };

@@ -1,7 +1,6 @@
 #include "penstock/tools/stages_command.h"
 
 #include <algorithm>
-#include <iostream>
 #include <set>
 #include <vector>
 
@@ -56,9 +55,9 @@ int ListStages(const Registry& registry, const StageManual& manual) {
     width = std::max(width, stage->options->full_name().size());
   }
   for (const Registry::Entry* stage : entries) {
-    std::cout << absl::StrFormat("%-*s  %-6s  %-15s  %s\n", static_cast<int>(width),
-                                 stage->options->full_name(), RoleText(*stage),
-                                 FormsText(*stage, registry), manual.Brief(*stage->options));
+    Print(absl::StrFormat("%-*s  %-6s  %-15s  %s\n", static_cast<int>(width),
+                          stage->options->full_name(), RoleText(*stage),
+                          FormsText(*stage, registry), manual.Brief(*stage->options)));
   }
   return kGood;
 }
@@ -86,10 +85,10 @@ int PrintStage(const Registry& registry, const StageManual& manual, const std::s
                                      : absl::StrCat("did you mean ", nearest, "?"))));
   }
   const std::string forms = FormsText(*stage, registry);
-  std::cout << stage->options->full_name() << ": " << RoleText(*stage) << " stage"
-            << (forms.empty() ? "" : ", runs on: ") << forms << "\n\n"
-            << manual.Text(*stage->options) << "\nTo paste:\n\n"
-            << manual.Snippet(*stage->options);
+  Print(absl::StrCat(stage->options->full_name(), ": ", RoleText(*stage), " stage",
+                     forms.empty() ? "" : ", runs on: ", forms, "\n\n",
+                     manual.Text(*stage->options), "\nTo paste:\n\n",
+                     manual.Snippet(*stage->options)));
   return kGood;
 }
 

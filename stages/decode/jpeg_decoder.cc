@@ -100,7 +100,7 @@ class RowSink {
       : region_(region),
         components_(info.output_components),
         row_bytes_(size_t{info.output_width} * info.output_components),
-        skipped_bytes_(size_t(region.x - first_column) * info.output_components),
+        skipped_bytes_(static_cast<size_t>(region.x - first_column) * info.output_components),
         direct_(components_ == 3 && int64_t{info.output_width} == region.width),
         rows_(rows),
         pixels_(pixels) {}

@@ -126,7 +126,8 @@ void CopyRegion(const uint8_t* image, ImageSize size, const Region& region, uint
   const size_t taken = size_t{kChannels} * region.width;
   for (int y = 0; y < region.height; ++y) {
     std::memcpy(pixels + y * taken,
-                image + (size_t(region.y + y) * size.width + region.x) * kChannels, taken);
+                image + (static_cast<size_t>(region.y + y) * size.width + region.x) * kChannels,
+                taken);
   }
 }
 

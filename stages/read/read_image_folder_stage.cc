@@ -118,7 +118,7 @@ absl::Status ReadImageFolderStage::NumberClasses(const std::vector<std::string>&
   }
   for (size_t i = 0; i < names.size(); ++i) labels[names[i]] = static_cast<int32_t>(i);
   for (const std::string& folder : folders) {
-    if (labels.count(folder) != 0) continue;
+    if (labels.contains(folder)) continue;
     const std::string nearest = Nearest(folder, names);
     return absl::FailedPreconditionError(
         absl::StrCat(Printable(root_), ": folder '", Printable(folder), "' is no class of ",

@@ -1,14 +1,15 @@
 #!/bin/bash
-# All that is checked on a machine with a GPU, with the bundle alone (no Bazel, no Debian packages):
+# All that is checked on a machine with a GPU. Part of the bundle, and needs nothing but it (no Bazel, no
+# Debian packages; python3 with numpy and Pillow makes the data). From where the bundle was unpacked:
 #
-#   tests/bench/gpu_check.sh BUNDLE_FOLDER [quick]
+#   bench/gpu_check.sh [quick]
 #
 # GPU unit tests, equal bytes on cuda:0 and the host, compute-sanitizer (where it is installed), and rates
 # beside PyTorch (where it is installed). Ends with "N passed, N failed". "quick" leaves the rates out.
 set -uo pipefail
 here=$(dirname "$(readlink -f "$0")")
-bundle=$(readlink -f "$1")
-quick=${2:-}
+bundle=$(dirname "$here")
+quick=${1:-}
 data=$(mktemp -d)
 trap 'rm -rf "$data"' EXIT
 passed=0

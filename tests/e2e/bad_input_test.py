@@ -14,7 +14,7 @@ import numpy
 from PIL import Image
 
 import make_cifar10
-from harness import COMMAND, Run, new_folder, read_dump, run, runfile
+from harness import COMMAND, Folder, Run, read_dump, run, runfile
 
 FOLDER, CIFAR10 = "graphs/imagenet_eval", "graphs/cifar10_eval"
 LIMIT_S = 10
@@ -33,7 +33,7 @@ def encoded(number, kind="JPEG", **options):
 
 class BadInputTest(unittest.TestCase):
     def setUp(self):
-        self.folder = new_folder()
+        self.folder = Folder()
         self.root = os.path.join(self.folder.name, "data")
         os.makedirs(self.root)
 

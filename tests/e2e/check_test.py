@@ -7,7 +7,7 @@ Names like G01 are those of the collection of cases that the issue lists.
 import os
 import unittest
 
-from harness import COMMAND, new_folder, run, runfile
+from harness import COMMAND, Folder, run, runfile
 
 # Line, column, what is said.
 FORM = [
@@ -84,11 +84,11 @@ class CheckTest(unittest.TestCase):
 
     def test_numbers_that_do_not_fit_their_type(self):  # G11: the text ends where they stand.
         for value, what in (("4294967295", "4294967295"), ('"4"', '"4"')):
-            with new_folder() as folder:
-                graph = os.path.join(folder, "graph.textproto")
-                with open(graph, "w", encoding="utf-8") as text:
-                    text.write(f"batches_in_flight: {value}\n")
-                result = run(COMMAND, "check", graph)
+            folder = Folder()
+            graph = os.path.join(folder.name, "graph.textproto")
+            with open(graph, "w", encoding="utf-8") as text:
+                text.write(f"batches_in_flight: {value}\n")
+            result = run(COMMAND, "check", graph)
             self.assertEqual(
                 result.stderr,
                 f"penstock: {graph}:1:20: batches_in_flight is {what}, expected an integer from 2 "

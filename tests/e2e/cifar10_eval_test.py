@@ -6,7 +6,7 @@ import unittest
 import numpy
 
 import make_cifar10
-from harness import Run, assert_frugal, new_folder
+from harness import Folder, Run, assert_frugal
 
 RECORDS = 10000
 MEAN = numpy.array([0.4914, 0.4822, 0.4465]).reshape(3, 1, 1)
@@ -16,7 +16,7 @@ STD = numpy.array([0.2470, 0.2435, 0.2616]).reshape(3, 1, 1)
 class Cifar10EvalTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = new_folder()
+        cls.folder = Folder()
         cls.images, cls.labels = make_cifar10.make(cls.folder.name, make_cifar10.TEST, RECORDS)
         cls.runs = {
             threads: Run(

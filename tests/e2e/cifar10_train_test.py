@@ -4,7 +4,7 @@
 import unittest
 
 import make_cifar10
-from harness import new_folder
+from harness import Folder
 from training import TrainingTests
 
 
@@ -14,7 +14,7 @@ class Cifar10TrainTest(TrainingTests, unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = new_folder()
+        cls.folder = Folder()
         cls.data = cls.folder.name
         _, labels = make_cifar10.make(cls.data, make_cifar10.TRAIN, 401)
         cls.labels = dict(enumerate(labels))

@@ -4,8 +4,10 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
+import weakref
 from typing import NamedTuple
 
 import numpy
@@ -13,6 +15,14 @@ import numpy
 RUNFILES = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
 COMMAND = "tools/penstock"
 TIMEOUT_S = 120
+
+
+class Folder:
+    """A temporary folder, removed with this object."""
+
+    def __init__(self):
+        self.name = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
 
 
 class Batch(NamedTuple):
@@ -28,11 +38,6 @@ class Batch(NamedTuple):
 def runfile(path):
     """The place of a file of this workspace that is part of the test's data."""
     return os.path.join(RUNFILES, path)
-
-
-def new_folder():
-    """A temporary folder, removed with the object that is returned; `.name` is its path."""
-    return tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR"))
 
 
 def run(program, *arguments, **environment):
@@ -82,7 +87,7 @@ class Run:
     """A run that must succeed: its statistics, and of what it wrote batches and files' digests."""
 
     def __init__(self, program, *flags, dump=True):
-        self._folder = new_folder()
+        self._folder = Folder()
         stats = os.path.join(self._folder.name, "stats.json")
         dumped = os.path.join(self._folder.name, "dump")
         if dump:

@@ -13,7 +13,7 @@ import numpy
 from PIL import Image
 
 import make_photos
-from harness import COMMAND, Run, assert_frugal, new_folder, runfile
+from harness import COMMAND, Folder, Run, assert_frugal, runfile
 
 MEAN = numpy.array([0.485, 0.456, 0.406]).reshape(3, 1, 1)
 STD = numpy.array([0.229, 0.224, 0.225]).reshape(3, 1, 1)
@@ -44,7 +44,7 @@ def expected(path):
 class ImagenetEvalTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = new_folder()
+        cls.folder = Folder()
         cls.paths = make_photos.make(cls.folder.name)
         cls.classes = sorted(os.listdir(cls.folder.name), key=os.fsencode)
         cls.pixels = [expected(path) for path in cls.paths]

@@ -5,7 +5,7 @@ import os
 import unittest
 
 import make_photos
-from harness import new_folder
+from harness import Folder
 from training import TrainingTests
 
 
@@ -15,7 +15,7 @@ class ImagenetTrainTest(TrainingTests, unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = new_folder()
+        cls.folder = Folder()
         cls.data = cls.folder.name
         folders = [os.path.dirname(path) for path in make_photos.make(cls.data)]
         classes = sorted(set(folders), key=os.fsencode)

@@ -9,9 +9,9 @@ import sys
 import unittest
 
 import make_cifar10
-from harness import new_folder, run, runfile
+from harness import Folder, run, runfile
 
-FAKE_DRIVER = {"LD_LIBRARY_PATH": runfile("memory/testing/fake_driver")}
+FAKE_DRIVER = {"LD_LIBRARY_PATH": runfile("tests/e2e/fake_driver")}
 NO_DEVICE = {**FAKE_DRIVER, "FAKE_CUDA_INIT": "100"}
 BUILT_WITH_CUDA = True
 
@@ -26,7 +26,7 @@ def has_driver():
 
 class NoDeviceTest(unittest.TestCase):
     def setUp(self):
-        self.folder = new_folder()
+        self.folder = Folder()
         make_cifar10.make(self.folder.name, make_cifar10.TEST, 20)
 
     def run_on(self, device, **environment):

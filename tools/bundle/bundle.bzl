@@ -21,6 +21,9 @@ def _bundle_impl(ctx):
             path = file.short_path[len(root):] if file.short_path.startswith(root) else ""
             lines.append("data\t%s/%s\t%s" % (data.label.name, path, file.path))
             inputs.append(file)
+    for file in ctx.files.bench:
+        lines.append("bench\t%s\t%s" % (file.basename, file.path))
+        inputs.append(file)
     lines.append("readme\tREADME.txt\t%s" % ctx.file.readme.path)
 
     manifest = ctx.actions.declare_file(ctx.label.name + ".manifest")
@@ -44,6 +47,10 @@ bundle = rule(
     implementation = _bundle_impl,
     doc = "Packs NAME.tar.gz, whose only folder is penstock/.",
     attrs = {
+        "bench": attr.label_list(
+            allow_files = True,
+            doc = "Scripts that check and measure what is in the bundle.",
+        ),
         "data": attr.label_list(
             allow_files = True,
             doc = "Data sets: each a folder, or files in a folder of the target's name.",

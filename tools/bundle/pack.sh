@@ -7,7 +7,7 @@ archive=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/penstock
-mkdir -p "$root"/{bin,lib,graphs,data}
+mkdir -p "$root"/{bin,lib,graphs,data,bench}
 
 # The program of one graph: the command with it, and with a data set to begin with.
 write_wrapper() { # NAME SAMPLE
@@ -50,6 +50,7 @@ while IFS=$'\t' read -r kind name path sample; do
       mkdir -p "$(dirname "$root/data/${name%/}")"
       cp -RL "$path" "$root/data/${name%/}"
       ;;
+    bench) cp -L "$path" "$root/bench/$name" ;;
     readme) cp -L "$path" "$root/$name" ;;
   esac
 done <"$manifest"

@@ -9,9 +9,10 @@
 #include "penstock/tools/files.h"
 #include "penstock/tools/npy_dump.h"
 
-int main(int argc, char** argv) {
-  using namespace penstock;
-  PENSTOCK_CHECK(argc == 2, "usage: npy_samples DIR");
+namespace penstock {
+namespace {
+
+void WriteSamples(const std::string& folder) {
   const std::vector<std::vector<int64_t>> shapes = {{}, {3}, {2, 0, 4}, {5, 3, 32, 32}};
   for (const DLDataType dtype : {kUint8, kInt32, kInt64, kFloat16, kBfloat16, kFloat32}) {
     for (const std::vector<int64_t>& shape : shapes) {
@@ -23,9 +24,17 @@ int main(int argc, char** argv) {
       std::string items;
       for (int64_t i = 0; i < view.bytes(); ++i) items.push_back(static_cast<char>(i % 251));
       const std::string path =
-          absl::StrCat(argv[1], "/", Name(dtype), ",", absl::StrJoin(shape, ","), ".npy");
+          absl::StrCat(folder, "/", Name(dtype), ",", absl::StrJoin(shape, ","), ".npy");
       const absl::Status written = WriteFile(path, {*header, items});
       PENSTOCK_CHECK(written.ok(), written.ToString());
     }
   }
+}
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) {
+  PENSTOCK_CHECK(argc == 2, "usage: npy_samples DIR");
+  penstock::WriteSamples(argv[1]);
 }

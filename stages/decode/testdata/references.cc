@@ -12,21 +12,21 @@
 namespace penstock {
 namespace {
 
-const std::filesystem::path kFolder = "stages/decode/testdata/references";  // In the runfiles.
+constexpr char kFolder[] = "stages/decode/testdata/references";  // In the runfiles.
 
 }  // namespace
 
 std::vector<uint8_t> Picture::Part(const Region& region) const {
   std::vector<uint8_t> part;
   for (int y = region.y; y < region.y + region.height; ++y) {
-    const uint8_t* row = pixels.data() + (size_t(y) * size.width + region.x) * 3;
+    const uint8_t* row = pixels.data() + (static_cast<size_t>(y) * size.width + region.x) * 3;
     part.insert(part.end(), row, row + size_t{3} * region.width);
   }
   return part;
 }
 
 std::string ReadReference(const std::string& name) {
-  std::ifstream file(kFolder / name, std::ios::binary);
+  std::ifstream file(std::filesystem::path(kFolder) / name, std::ios::binary);
   EXPECT_TRUE(file) << name;
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
@@ -51,8 +51,8 @@ Picture ReadPicture(const std::string& name) {
   int most = 0;
   header >> magic >> picture.size.width >> picture.size.height >> most;
   EXPECT_EQ(magic, "P6") << name;
-  const size_t bytes = size_t(picture.size.width) * picture.size.height * 3;
-  EXPECT_EQ(content.size(), size_t(header.tellg()) + 1 + bytes) << name;
+  const size_t bytes = size_t{3} * picture.size.width * picture.size.height;
+  EXPECT_EQ(content.size(), static_cast<size_t>(header.tellg()) + 1 + bytes) << name;
   picture.pixels.assign(content.end() - bytes, content.end());
   return picture;
 }
