@@ -44,7 +44,7 @@ class Delivery {
   absl::Duration waited() const;
 
  private:
-  bool Ready() const { return cancelled_ || final_ || items_.count(next_) != 0; }
+  bool Ready() const { return cancelled_ || final_ || items_.contains(next_); }
   absl::StatusOr<std::optional<DeviceBatch>> Take();
 
   const std::function<std::string(absl::Duration, bool)> on_wait_;

@@ -37,7 +37,7 @@ class Flow::Graph {
     arena_.execute([this] { nodes_ = std::make_unique<Nodes>(this); });
   }
 
-  void Submit(EnvelopePtr envelope) { nodes_->read.try_put(std::move(envelope)); }
+  void Submit(const EnvelopePtr& envelope) { nodes_->read.try_put(envelope); }
   void Drain() { nodes_->graph.wait_for_all(); }
 
  private:
@@ -53,7 +53,7 @@ class Flow::Graph {
                [self](const EnvelopePtr& envelope, ReadNode::gateway_type& gateway) {
                  auto hold = Hold(gateway);
                  self->bodies_.read(
-                     envelope, [&gateway](Chunk chunk) { gateway.try_put(std::move(chunk)); },
+                     envelope, [&gateway](const Chunk& chunk) { gateway.try_put(chunk); },
                      [hold] {});
                }),
           sample(graph, flow::unlimited,
@@ -102,7 +102,7 @@ Flow::Flow(int threads, FlowBodies bodies)
 
 Flow::~Flow() { Drain(); }
 
-void Flow::Submit(EnvelopePtr envelope) { graph_->Submit(std::move(envelope)); }
+void Flow::Submit(const EnvelopePtr& envelope) { graph_->Submit(envelope); }
 
 void Flow::Drain() { graph_->Drain(); }
 

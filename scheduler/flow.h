@@ -17,13 +17,15 @@ namespace penstock {
 struct FlowBodies {
   // Starts reading a batch. `emit(chunk)` hands on rows that are there, from any thread; `end()` is
   // called last, once. Both may be called before this returns.
-  std::function<void(EnvelopePtr, std::function<void(Chunk)> emit, std::function<void()> end)> read;
+  std::function<void(const EnvelopePtr&, const std::function<void(const Chunk&)>& emit,
+                     const std::function<void()>& end)>
+      read;
   std::function<void(const Chunk&)> sample;
   // True for the chunk that is the batch's last.
   std::function<bool(const Chunk&)> sample_done;
   std::function<void(Envelope&)> complete;
   // Starts the upload; `end()` is called once, from any thread, when it has been issued.
-  std::function<void(EnvelopePtr, std::function<void()> end)> upload;
+  std::function<void(const EnvelopePtr&, std::function<void()> end)> upload;
   std::function<void(Envelope&)> deliver;
 };
 
@@ -37,7 +39,7 @@ class Flow {
   Flow& operator=(const Flow&) = delete;
 
   // Thread-safe. Not after Drain() has begun.
-  void Submit(EnvelopePtr envelope);
+  void Submit(const EnvelopePtr& envelope);
   // Waits until every submitted batch has been delivered. Not from a body.
   void Drain();
 

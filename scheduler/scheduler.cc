@@ -19,17 +19,18 @@ constexpr int kEventsASeat = 8, kTimingEventsASeat = 10;
 
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(ExecutionPlan plan,
                                                              SchedulerResources resources) {
-  PENSTOCK_ASSIGN_OR_RETURN(BatchSequence sequence, BatchSequence::Create(plan));
+  PENSTOCK_ASSIGN_OR_RETURN(const BatchSequence sequence, BatchSequence::Create(plan));
   std::unique_ptr<Scheduler> scheduler(
-      new Scheduler(std::move(plan), std::move(resources), std::move(sequence)));
+      new Scheduler(std::move(plan), std::move(resources), sequence));
   PENSTOCK_RETURN_IF_ERROR(scheduler->Start());
   return scheduler;
 }
 
-Scheduler::Scheduler(ExecutionPlan plan, SchedulerResources resources, BatchSequence sequence)
+Scheduler::Scheduler(ExecutionPlan plan, SchedulerResources resources,
+                     const BatchSequence& sequence)
     : plan_(std::move(plan)),
       resources_(std::move(resources)),
-      sequence_(std::move(sequence)),
+      sequence_(sequence),
       tables_(plan_),
       host_(plan_, tables_, counters_),
       delivery_(
@@ -86,7 +87,8 @@ void Scheduler::Cancel() {
   delivery_.Cancel();
 }
 
-void Scheduler::Finish() {
+// It changes the run, if none of our members.
+void Scheduler::Finish() {  // NOLINT(readability-make-member-function-const)
   if (!plan_.source->size()) static_cast<UnboundedSource&>(*plan_.source).Close();
 }
 
@@ -154,7 +156,7 @@ void Scheduler::SubmitBatch(BatchSpec spec, Seat* seat) {
   work.stream = static_cast<int>(work.spec.sequence % device_->streams());
   tables_.Start(work);
   ++in_flight_;
-  flow_->Submit(std::move(envelope));
+  flow_->Submit(envelope);
 }
 
 void Scheduler::OnSeatsFree() {

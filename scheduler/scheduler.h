@@ -63,7 +63,7 @@ class Scheduler {
   int64_t samples_per_epoch() const { return sequence_.samples_per_epoch(); }
 
  private:
-  Scheduler(ExecutionPlan plan, SchedulerResources resources, BatchSequence sequence);
+  Scheduler(ExecutionPlan plan, SchedulerResources resources, const BatchSequence& sequence);
   absl::Status Start();
   absl::Status WarmUp();
   FlowBodies Bodies();
@@ -75,12 +75,12 @@ class Scheduler {
   void StopAdmission();
 
   // Bodies of the flow.
-  void Read(EnvelopePtr envelope, const std::function<void(Chunk)>& emit,
+  void Read(const EnvelopePtr& envelope, const std::function<void(const Chunk&)>& emit,
             const std::function<void()>& end);
-  void ReadRows(const EnvelopePtr& envelope, const std::function<void(Chunk)>& emit,
+  void ReadRows(const EnvelopePtr& envelope, const std::function<void(const Chunk&)>& emit,
                 const std::function<void()>& end);
   void Sample(const Chunk& chunk);
-  void Upload(EnvelopePtr envelope, std::function<void()> end);
+  void Upload(const EnvelopePtr& envelope, std::function<void()> end);
   void Deliver(Envelope& envelope);
   DeviceBatch MakeBatch(BatchWork& work);
   void OnSeatsFree();

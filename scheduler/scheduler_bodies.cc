@@ -28,8 +28,8 @@ absl::Status RecordTime(Device& device, std::shared_ptr<TimingEvent>& event, Str
 
 FlowBodies Scheduler::Bodies() {
   FlowBodies bodies;
-  bodies.read = [this](EnvelopePtr envelope, const std::function<void(Chunk)>& emit,
-                       const std::function<void()>& end) { Read(std::move(envelope), emit, end); };
+  bodies.read = [this](const EnvelopePtr& envelope, const std::function<void(const Chunk&)>& emit,
+                       const std::function<void()>& end) { Read(envelope, emit, end); };
   bodies.sample = [this](const Chunk& chunk) { Sample(chunk); };
   bodies.sample_done = [](const Chunk& chunk) { return --chunk.envelope->work->remaining == 0; };
   bodies.complete = [this](Envelope& envelope) {
@@ -37,14 +37,14 @@ FlowBodies Scheduler::Bodies() {
     host_.Complete(work);
     if (!work.failed()) device_->Prepare(work);
   };
-  bodies.upload = [this](EnvelopePtr envelope, std::function<void()> end) {
-    Upload(std::move(envelope), std::move(end));
+  bodies.upload = [this](const EnvelopePtr& envelope, std::function<void()> end) {
+    Upload(envelope, std::move(end));
   };
   bodies.deliver = [this](Envelope& envelope) { Deliver(envelope); };
   return bodies;
 }
 
-void Scheduler::Read(EnvelopePtr envelope, const std::function<void(Chunk)>& emit,
+void Scheduler::Read(const EnvelopePtr& envelope, const std::function<void(const Chunk&)>& emit,
                      const std::function<void()>& end) {
   BatchWork& work = *envelope->work;
   if (host_.Locate(work)) return ReadRows(envelope, emit, end);
@@ -53,7 +53,7 @@ void Scheduler::Read(EnvelopePtr envelope, const std::function<void(Chunk)>& emi
   work.remaining = Chunks(rows, host_.chunk_rows());
   std::vector<IoPool::Job> jobs;
   ForEachChunk(rows, host_.chunk_rows(), [&](int begin, int stop) {
-    jobs.push_back([this, envelope, emit, end, begin, stop](FileReader& reader) {
+    jobs.emplace_back([this, envelope, emit, end, begin, stop](FileReader& reader) {
       BatchWork& measured = *envelope->work;
       if (!cancelled_) host_.Measure(measured, begin, stop, reader);
       if (--measured.remaining == 0) ReadRows(envelope, emit, end);
@@ -62,7 +62,7 @@ void Scheduler::Read(EnvelopePtr envelope, const std::function<void(Chunk)>& emi
   resources_.io->Submit(std::move(jobs));
 }
 
-void Scheduler::ReadRows(const EnvelopePtr& envelope, const std::function<void(Chunk)>& emit,
+void Scheduler::ReadRows(const EnvelopePtr& envelope, const std::function<void(const Chunk&)>& emit,
                          const std::function<void()>& end) {
   BatchWork& work = *envelope->work;
   const int rows = work.count();
@@ -77,7 +77,7 @@ void Scheduler::ReadRows(const EnvelopePtr& envelope, const std::function<void(C
   std::vector<IoPool::Job> jobs;
   const absl::Time submitted = absl::Now();
   ForEachChunk(rows, host_.chunk_rows(), [&](int begin, int stop) {
-    jobs.push_back([this, envelope, emit, end, begin, stop, submitted](FileReader& reader) {
+    jobs.emplace_back([this, envelope, emit, end, begin, stop, submitted](FileReader& reader) {
       const absl::Time start = absl::Now();
       if (!cancelled_) host_.Read(*envelope->work, begin, stop, reader);
       const absl::Time end_of_read = absl::Now();
@@ -94,7 +94,7 @@ void Scheduler::Sample(const Chunk& chunk) {
   if (!work.failed() && chunk.end > chunk.begin) host_.Process(chunk);
 }
 
-void Scheduler::Upload(EnvelopePtr envelope, std::function<void()> end) {
+void Scheduler::Upload(const EnvelopePtr& envelope, std::function<void()> end) {
   BatchWork& work = *envelope->work;
   if (work.failed()) return end();
   UploadJob job;

@@ -9,7 +9,7 @@
 #include "penstock/graphs/graph.h"
 #include "penstock/memory/stream.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own.
 class App;
 }
 

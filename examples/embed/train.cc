@@ -3,6 +3,7 @@
 // CUDA.
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>

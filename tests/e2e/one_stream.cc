@@ -8,8 +8,12 @@
 #include "penstock/memory/check.h"
 #include "penstock/memory/sim_device.h"
 
+using penstock::Buffer;
+using penstock::HostMemory;
+using penstock::SimDevice;
+using penstock::SimOptions;
+
 int main(int argc, char** argv) {
-  using namespace penstock;
   PENSTOCK_CHECK(argc == 4, "usage: one_stream GB_PER_S BYTES BATCHES");
   SimOptions options;
   options.gb_per_s = std::atof(argv[1]);

@@ -165,7 +165,8 @@ absl::Status CropFakeStage::Process(const Offset& offset, const FieldView& in, c
                                     SampleContext&) const {
   const Region& r = out.region;
   for (int y = r.y; y < r.y + r.height; ++y) {
-    std::memcpy(out.at(y, r.x), in.at(offset.y + y, offset.x + r.x), size_t(r.width) * 3);
+    std::memcpy(out.at(y, r.x), in.at(offset.y + y, offset.x + r.x),
+                static_cast<size_t>(r.width) * 3);
   }
   return absl::OkStatus();
 }
@@ -178,7 +179,7 @@ absl::Status AddToBatchStage::Process(HostBatch& batch, Random&) const {
   return absl::OkStatus();
 }
 
-Registry MakeTestRegistry(std::shared_ptr<PushQueue> queue) {
+Registry MakeTestRegistry(const std::shared_ptr<PushQueue>& queue) {
   Registry registry = Registry::Default();
   registry.Add<ReadFakeSource>();
   registry.Add<DecodeFakeStage>();

@@ -114,6 +114,6 @@ class AddToBatchStage final : public TypedBatchStage<AddToBatch> {
 
 // The default registry's stages and those above (the Sim forms of the fake ones too); `queue` feeds
 // ReadPushed, if given.
-Registry MakeTestRegistry(std::shared_ptr<PushQueue> queue = nullptr);
+Registry MakeTestRegistry(const std::shared_ptr<PushQueue>& queue = nullptr);
 
 }  // namespace penstock::testing
