@@ -22,8 +22,6 @@ using google::protobuf::Message;
 using google::protobuf::TextFormat;
 using google::protobuf::io::Tokenizer;
 
-constexpr int kMaxTextBytes = 16 << 20;
-
 // Finds the types of Any messages, and gives unknown ones a type without fields, so that the parser
 // goes on.
 class TypeFinder final : public TextFormat::Finder {

@@ -13,6 +13,9 @@
 
 namespace penstock {
 
+// Of a graph. Longer texts are refused.
+inline constexpr int kMaxTextBytes = 16 << 20;
+
 struct ParsedText {
   GraphConfig config;
   std::shared_ptr<GraphLocations> locations;

@@ -86,9 +86,10 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const Graph& graph,
   SchedulerResources resources;
   resources.threads = pipeline->info_.threads;
   resources.log = options.log;
-  resources.io = std::make_shared<IoPool>(
-      options.io_threads > 0 ? options.io_threads : std::max(kMinIoThreads, resources.threads));
-  resources.queue = std::make_shared<DeviceQueue>(options.device);
+  const int io_threads =
+      options.io_threads > 0 ? options.io_threads : std::max(kMinIoThreads, resources.threads);
+  PENSTOCK_ASSIGN_OR_RETURN(resources.io, IoPool::Create(io_threads));
+  PENSTOCK_ASSIGN_OR_RETURN(resources.queue, DeviceQueue::Create(options.device));
   for (PlannedOutput& planned : plans) {
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Scheduler> scheduler,
                               Scheduler::Create(std::move(planned.plan), resources));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "penstock/memory/status_macros.h"
+#include "penstock/scheduler/start_thread.h"
 
 namespace penstock {
 namespace {
@@ -21,8 +22,11 @@ constexpr auto kLongSleep = std::chrono::microseconds(500);
 
 }  // namespace
 
-DeviceQueue::DeviceQueue(std::shared_ptr<Device> device) : device_(std::move(device)) {
-  thread_ = std::thread([this] { Run(); });
+absl::StatusOr<std::shared_ptr<DeviceQueue>> DeviceQueue::Create(std::shared_ptr<Device> device) {
+  std::shared_ptr<DeviceQueue> queue(new DeviceQueue(std::move(device)));
+  PENSTOCK_RETURN_IF_ERROR(StartThread(queue->thread_, "the thread of " + queue->device()->name(),
+                                       [q = queue.get()] { q->Run(); }));
+  return queue;
 }
 
 DeviceQueue::~DeviceQueue() {
@@ -31,7 +35,7 @@ DeviceQueue::~DeviceQueue() {
     stopping_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void DeviceQueue::Submit(UploadJob job) {

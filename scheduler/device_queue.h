@@ -10,9 +10,11 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "penstock/memory/device.h"
 #include "penstock/memory/seat_pool.h"
@@ -34,7 +36,8 @@ struct UploadJob {
 
 class DeviceQueue {
  public:
-  explicit DeviceQueue(std::shared_ptr<Device> device);
+  // ResourceExhausted: its thread cannot be started.
+  static absl::StatusOr<std::shared_ptr<DeviceQueue>> Create(std::shared_ptr<Device> device);
   // Finishes what was submitted, then joins.
   ~DeviceQueue();
   DeviceQueue(const DeviceQueue&) = delete;
@@ -62,6 +65,7 @@ class DeviceQueue {
     size_t bytes;
   };
 
+  explicit DeviceQueue(std::shared_ptr<Device> device) : device_(std::move(device)) {}
   void Run();
   bool TakeJob();     // True if there is a current one.
   bool IssuePiece();  // True if something was issued.

@@ -1,5 +1,3 @@
-#include "penstock/scheduler/device_queue.h"
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -9,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "penstock/memory/sim_device.h"
+#include "penstock/scheduler/device_queue.h"
 
 namespace penstock {
 namespace {
@@ -82,9 +81,9 @@ class DeviceQueueTest : public ::testing::Test {
 TEST_F(DeviceQueueTest, CopiesEveryByteInPiecesBetweenBeforeAndAfter) {
   std::vector<std::byte> from(1000), to(1000);
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i % 251);
-  DeviceQueue queue(device_);
-  queue.Submit(Job(1, {{to.data(), from.data(), 700}, {to.data() + 700, from.data() + 700, 300}},
-                   /*piece=*/256));
+  const auto queue = *DeviceQueue::Create(device_);
+  queue->Submit(Job(1, {{to.data(), from.data(), 700}, {to.data() + 700, from.data() + 700, 300}},
+                    /*piece=*/256));
   WaitForDone(1);
   ASSERT_TRUE(device_->Synchronize(stream_->ref()).ok());
   EXPECT_EQ(to, from);
@@ -97,12 +96,12 @@ TEST_F(DeviceQueueTest, AtMostTwoPiecesAreQueued) {
   Gate gate;
   ASSERT_TRUE(device_->Launch(stream_->ref(), [&gate] { gate.Wait(); }).ok());
   std::vector<std::byte> from(100), to(100);
-  DeviceQueue queue(device_);
-  queue.Submit(Job(1, {{to.data(), from.data(), 100}}, /*piece=*/10));
+  const auto queue = *DeviceQueue::Create(device_);
+  queue->Submit(Job(1, {{to.data(), from.data(), 100}}, /*piece=*/10));
   // The stream is held up: two pieces go out and no third one, however often the queue looks.
   while (copies_ < 2) std::this_thread::yield();
   for (int i = 0; i < 100; ++i) {
-    queue.Wake();
+    queue->Wake();
     std::this_thread::yield();
   }
   EXPECT_EQ(copies_, 2);
@@ -116,11 +115,11 @@ TEST_F(DeviceQueueTest, WaitingJobsGoLowestFirst) {
   ASSERT_TRUE(device_->Launch(stream_->ref(), [&gate] { gate.Wait(); }).ok());
   std::vector<std::byte> bytes(40), to(40);
   {
-    DeviceQueue queue(device_);
-    queue.Submit(Job(1, {{to.data(), bytes.data(), 40}}, 10));
+    const auto queue = *DeviceQueue::Create(device_);
+    queue->Submit(Job(1, {{to.data(), bytes.data(), 40}}, 10));
     while (copies_ < 2) std::this_thread::yield();
-    queue.Submit(Job(9, {}, 10));
-    queue.Submit(Job(4, {}, 10));
+    queue->Submit(Job(9, {}, 10));
+    queue->Submit(Job(4, {}, 10));
     gate.Open();
   }  // Finishes what was submitted.
   EXPECT_EQ(log_, (std::vector<std::string>{"1 before", "1 after", "1 done", "4 before", "4 after",
@@ -129,12 +128,12 @@ TEST_F(DeviceQueueTest, WaitingJobsGoLowestFirst) {
 
 TEST_F(DeviceQueueTest, FailedCopyEndsItsJobAlone) {
   std::vector<std::byte> from(10), to(10);
-  DeviceQueue queue(device_);
+  const auto queue = *DeviceQueue::Create(device_);
   fail_ = true;
-  queue.Submit(Job(1, {{to.data(), from.data(), 10}}, 10));
+  queue->Submit(Job(1, {{to.data(), from.data(), 10}}, 10));
   WaitForDone(1);
   fail_ = false;
-  queue.Submit(Job(2, {{to.data(), from.data(), 10}}, 10));
+  queue->Submit(Job(2, {{to.data(), from.data(), 10}}, 10));
   WaitForDone(2);
   EXPECT_EQ(log_,
             (std::vector<std::string>{"1 before", "1 injected", "2 before", "2 after", "2 done"}));
@@ -144,11 +143,11 @@ TEST_F(DeviceQueueTest, SeatsComeBackAsTheirEventsPass) {
   SlabLayout layout;
   layout.batch = 1;
   auto pool = *SeatPool::Create(device_, layout, 2, HostMemory::kPageable);
-  DeviceQueue queue(device_);
+  const auto queue = *DeviceQueue::Create(device_);
   std::mutex mutex;
   std::condition_variable changed;
   int calls = 0;
-  queue.Watch(pool, [&] {
+  queue->Watch(pool, [&] {
     const std::lock_guard lock(mutex);
     ++calls;
     changed.notify_all();
@@ -173,7 +172,7 @@ TEST_F(DeviceQueueTest, SeatsComeBackAsTheirEventsPass) {
     changed.wait(lock, [&] { return calls >= 2; });
   }
   EXPECT_EQ(pool->TryAcquire(), first);
-  queue.Unwatch(pool.get());
+  queue->Unwatch(pool.get());
   pool->Return(first, {});
   pool->Return(second, {});
 }

@@ -3,11 +3,22 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "penstock/memory/status_macros.h"
+#include "penstock/scheduler/start_thread.h"
+
 namespace penstock {
 
-IoPool::IoPool(int threads) {
-  threads_.reserve(threads);
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+absl::StatusOr<std::shared_ptr<IoPool>> IoPool::Create(int threads) {
+  std::shared_ptr<IoPool> pool(new IoPool);
+  for (int i = 0; i < threads; ++i) {
+    std::thread thread;
+    PENSTOCK_RETURN_IF_ERROR(StartThread(thread,
+                                         absl::StrCat("I/O thread ", i + 1, " of ", threads),
+                                         [p = pool.get()] { p->Run(); }));
+    pool->threads_.push_back(std::move(thread));
+  }
+  return pool;
 }
 
 IoPool::~IoPool() {

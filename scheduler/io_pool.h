@@ -4,10 +4,12 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "penstock/stages/read/file_reader.h"
 
 namespace penstock {
@@ -18,7 +20,8 @@ class IoPool {
  public:
   using Job = std::function<void(FileReader& reader)>;
 
-  explicit IoPool(int threads);
+  // ResourceExhausted: not all threads can be started.
+  static absl::StatusOr<std::shared_ptr<IoPool>> Create(int threads);
   ~IoPool();
   IoPool(const IoPool&) = delete;
   IoPool& operator=(const IoPool&) = delete;
@@ -28,6 +31,7 @@ class IoPool {
   int threads() const { return static_cast<int>(threads_.size()); }
 
  private:
+  IoPool() = default;
   void Run();
 
   std::mutex mutex_;

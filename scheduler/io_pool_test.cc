@@ -12,10 +12,10 @@ namespace {
 TEST(IoPoolTest, RunsEveryJobOnceAlsoThoseQueuedAtTheEnd) {
   std::atomic<int> ran{0};
   {
-    IoPool pool(3);
+    const auto pool = *IoPool::Create(3);
     for (int i = 0; i < 100; ++i) {
       std::vector<IoPool::Job> jobs(10, [&ran](FileReader&) { ++ran; });
-      pool.Submit(std::move(jobs));
+      pool->Submit(std::move(jobs));
     }
   }
   EXPECT_EQ(ran, 1000);
@@ -27,14 +27,14 @@ TEST(IoPoolTest, RunsAsManyJobsAtOnceAsThreads) {
   std::mutex mutex;
   std::condition_variable changed;
   int arrived = 0;
-  IoPool pool(kThreads);
+  const auto pool = *IoPool::Create(kThreads);
   std::vector<IoPool::Job> jobs(kThreads, [&](FileReader&) {
     std::unique_lock lock(mutex);
     ++arrived;
     changed.notify_all();
     changed.wait(lock, [&] { return arrived == kThreads; });
   });
-  pool.Submit(std::move(jobs));
+  pool->Submit(std::move(jobs));
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return arrived == kThreads; });
 }

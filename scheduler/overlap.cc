@@ -73,17 +73,17 @@ void OverlapLog::Harvest() {
       origin_owner_ = pending_.front();
     }
     const auto add = [this](Intervals& to, const std::shared_ptr<TimingEvent>& start,
-                            const std::shared_ptr<TimingEvent>& end, Histogram* times) {
+                            const std::shared_ptr<TimingEvent>& end, Histogram& times) {
       if (start == nullptr || end == nullptr) return;
       const auto from = start->Since(*origin_), until = end->Since(*origin_);
       if (from.ok() && until.ok()) {
         to.emplace_back(absl::ToDoubleSeconds(*from), absl::ToDoubleSeconds(*until));
-        if (times != nullptr) times->Add(absl::ToInt64Nanoseconds(*until - *from));
+        times.Add(absl::ToInt64Nanoseconds(*until - *from));
       }
     };
-    add(copies_, timing.copy_start, timing.copy_end, &copy_times_);
-    add(steps_, timing.copy_end, timing.steps_end, &steps_times_);
-    add(work_, timing.work_start, timing.work_end, nullptr);
+    add(copies_, timing.copy_start, timing.copy_end, copy_times_);
+    add(steps_, timing.copy_end, timing.steps_end, steps_times_);
+    add(work_, timing.work_start, timing.work_end, work_times_);
     pending_.pop_front();
   }
 }

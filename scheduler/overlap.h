@@ -35,9 +35,10 @@ class OverlapLog {
   // Takes in the batches whose events have all passed, so that their events go back to the pool.
   void Harvest();
   Totals totals() const;
-  // Of one batch's copy, and of its device steps.
+  // Of one batch's copy, its device steps, and the consumer's work on it.
   const Histogram& copy_times() const { return copy_times_; }
   const Histogram& steps_times() const { return steps_times_; }
+  const Histogram& work_times() const { return work_times_; }
 
  private:
   // Later batches are not kept: enough for a judgement, and bounded.
@@ -48,7 +49,7 @@ class OverlapLog {
   std::shared_ptr<const TimingEvent> origin_;  // Time 0.
   std::shared_ptr<const BatchTiming> origin_owner_;
   Intervals copies_, steps_, work_;
-  Histogram copy_times_, steps_times_;
+  Histogram copy_times_, steps_times_, work_times_;
 };
 
 }  // namespace penstock

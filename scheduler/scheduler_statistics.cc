@@ -94,6 +94,11 @@ std::vector<StageStatistics> Scheduler::Stages(double seconds) const {
     stages.push_back(Line(device_steps, "device", totals.steps_s, 0, totals.batches, seconds));
     SetQuantiles(overlap_.steps_times(), stages.back());
   }
+  // From WaitOn's event to the release's: known only of consumers that name a stream.
+  if (totals.work_s > 0) {
+    stages.push_back(Line("consumer", "consumer", totals.work_s, 0, totals.batches, seconds));
+    SetQuantiles(overlap_.work_times(), stages.back());
+  }
   return stages;
 }
 
@@ -115,10 +120,11 @@ RunStatistics Scheduler::Statistics() const {
   if (delivered_batches_ > 0) {
     s.first_batch_seconds = absl::ToDoubleSeconds(first_delivery_ - first_admission_);
     const double steady = s.seconds - s.first_batch_seconds;
-    if (delivered_batches_ > 1 && steady > 0) {
-      s.samples_per_second =
-          static_cast<double>(delivered_samples_ - first_batch_samples_) / steady;
-    }
+    // Of a single batch there is no other rate than that with its start.
+    const bool several = delivered_batches_ > 1 && steady > 0;
+    s.samples_per_second =
+        several ? static_cast<double>(delivered_samples_ - first_batch_samples_) / steady
+                : static_cast<double>(delivered_samples_) / std::max(s.seconds, 1e-9);
   }
   s.startup_seconds = startup_seconds_;
   s.next_wait_seconds = absl::ToDoubleSeconds(delivery_.waited());

@@ -7,6 +7,9 @@
 namespace penstock {
 namespace {
 
+// A run that is over sooner than this, or has fewer batches, tells about its start only.
+constexpr double kShortSeconds = 0.2;
+constexpr int64_t kFewBatches = 8;
 // A consumer that waited less than this share of the run has what it can take.
 constexpr double kHardlyWaits = 0.1;
 // A step that is busy for less than this is not what all wait for.
@@ -15,7 +18,8 @@ constexpr double kHardlyBusy = 0.5;
 Limit LimitOf(const std::string& place) {
   if (place == "io") return Limit::kRead;
   if (place == "host") return Limit::kHost;
-  return place == "copy" ? Limit::kUpload : Limit::kDevice;
+  if (place == "copy") return Limit::kUpload;
+  return place == "consumer" ? Limit::kConsumer : Limit::kDevice;
 }
 
 const char* Remedy(Limit limit) {
@@ -57,6 +61,11 @@ void Judge(RunStatistics& s) {
   s.limit = Limit::kNone;
   s.verdict = "nothing was delivered";
   if (s.batches == 0 || s.seconds <= 0) return;
+  if (s.seconds < kShortSeconds || s.batches < kFewBatches) {
+    s.verdict = absl::StrFormat("%d batches in %.3f s are too few to tell what limits the run",
+                                s.batches, s.seconds);
+    return;
+  }
   // The wait for the first batch is start-up, not a limit.
   const double steady = std::max(s.seconds - s.first_batch_seconds, 1e-9);
   const double waited = std::max(0.0, s.next_wait_seconds - s.first_batch_seconds);
@@ -79,6 +88,11 @@ void Judge(RunStatistics& s) {
     return;
   }
   s.limit = LimitOf(busiest->place);
+  if (s.limit == Limit::kConsumer) {
+    s.verdict = absl::StrFormat("limited by the consumer: its work took %.0f %% of the time",
+                                busiest->utilisation * 100);
+    return;
+  }
   s.verdict = absl::StrFormat(
       "limited by %s (%s): busy %.0f %% of what it has, while the consumer waited %.0f %%; %s",
       busiest->name, busiest->place, busiest->utilisation * 100, share * 100, Remedy(s.limit));

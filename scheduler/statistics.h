@@ -37,7 +37,7 @@ class StepCounter {
 // One line of the table of stages.
 struct StageStatistics {
   std::string name;               // A run of stages: "decode_image+center_crop".
-  std::string place;              // "io", "host", "copy", "device".
+  std::string place;              // "io", "host", "copy", "device", "consumer".
   double busy_s = 0;              // Summed over threads.
   double wait_s = 0;              // Summed over items: ready, but no thread or engine free.
   double p50_us = 0, p95_us = 0;  // Of one item.

@@ -70,6 +70,25 @@ TEST(JudgeTest, NoStepIsBlamedThatIsHardlyBusy) {
   EXPECT_THAT(s.verdict, HasSubstr("upload: 21 %"));
 }
 
+// The consumer waits for batches whose seats its own stream holds.
+TEST(JudgeTest, ConsumerWhoseStreamIsBusyIsTheLimit) {
+  RunStatistics s = Measured();
+  s.stages.push_back({"consumer", "consumer"});
+  s.stages[4].utilisation = 0.99;
+  Judge(s);
+  EXPECT_EQ(s.limit, Limit::kConsumer);
+  EXPECT_THAT(s.verdict, HasSubstr("its work took 99 % of the time"));
+}
+
+TEST(JudgeTest, ShortRunsAreNotJudged) {
+  RunStatistics s = Measured();
+  s.stages[1].utilisation = 0.99;
+  s.batches = 3;
+  Judge(s);
+  EXPECT_EQ(s.limit, Limit::kNone);
+  EXPECT_THAT(s.verdict, HasSubstr("too few"));
+}
+
 TEST(JudgeTest, NothingDelivered) {
   RunStatistics s;
   Judge(s);

@@ -64,9 +64,7 @@ int ReportParseError(const CLI::App& app, const CLI::ParseError& error) {
   return kWrongInput;
 }
 
-}  // namespace
-
-int RunCommandLine(const std::vector<std::string>& arguments) {
+int ParseAndRun(const std::vector<std::string>& arguments) {
   CLI::App app("Reads samples, decodes them, and feeds batches to a device.", "penstock");
   app.require_subcommand(1);
   app.set_version_flag("--version", absl::StrCat("penstock ", kVersion));
@@ -97,6 +95,12 @@ int RunCommandLine(const std::vector<std::string>& arguments) {
   if (check->parsed()) return CheckCommand(check_flags);
   if (show->parsed()) return ShowCommand(show_flags);
   return StagesCommand(stage);
+}
+
+}  // namespace
+
+int RunCommandLine(const std::vector<std::string>& arguments) {
+  return CheckStdout(ParseAndRun(arguments));
 }
 
 void EnterUsersFolder() {

@@ -13,6 +13,12 @@ void Print(absl::string_view text) {
   std::fflush(stdout);
 }
 
+int CheckStdout(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  PrintMessage("standard output cannot be written to");
+  return code == kGood ? kRunFailed : code;
+}
+
 void PrintMessage(absl::string_view text) {
   std::string lines;  // Written at once, so that lines of several threads do not mix.
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {

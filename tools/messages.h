@@ -14,6 +14,9 @@ inline constexpr int kWrongInput = 2;  // The graph or the flags; nothing was st
 // Prints `text` on stdout, at once: what a person asked to be told.
 void Print(absl::string_view text);
 
+// `code`, or kRunFailed with a message if something that was to be on stdout could not be written.
+int CheckStdout(int code);
+
 // Prints each line of `text` on stderr, after "penstock: ".
 void PrintMessage(absl::string_view text);
 

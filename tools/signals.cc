@@ -2,9 +2,18 @@
 
 #include <unistd.h>
 
+#include <chrono>
+#include <optional>
 #include <utility>
 
 namespace penstock {
+namespace {
+
+// Some senders (timeout(1), batch systems) signal a process and then its group: that is one signal,
+// not the impatience of a second.
+constexpr auto kSameSignal = std::chrono::milliseconds(100);
+
+}  // namespace
 
 SignalWatch::SignalWatch(std::function<void(int signal)> on_first)
     : on_first_(std::move(on_first)) {
@@ -23,11 +32,15 @@ SignalWatch::~SignalWatch() {
 }
 
 void SignalWatch::Watch(const std::stop_token& stop) {
-  for (bool first = true;; first = false) {
+  std::optional<std::chrono::steady_clock::time_point> first;
+  for (;;) {
     int signal = 0;
     sigwait(&watched_, &signal);
     if (stop.stop_requested()) return;
-    if (!first) _exit(128 + signal);
+    const auto now = std::chrono::steady_clock::now();
+    if (first && now - *first < kSameSignal) continue;
+    if (first) _exit(128 + signal);
+    first = now;
     on_first_(signal);
   }
 }

@@ -112,7 +112,8 @@ std::vector<std::string> ReadCifar10Stage::class_names() const {
 }
 
 std::string ReadCifar10Stage::summary() const {
-  return absl::StrCat(size_, " samples in ", files_.size(), " files of '", Printable(folder_), "'");
+  return absl::StrCat(size_, " samples in ", files_.size(),
+                      files_.size() == 1 ? " file of '" : " files of '", Printable(folder_), "'");
 }
 
 const ReadCifar10Stage::File& ReadCifar10Stage::FileOf(int64_t id) const {

@@ -32,6 +32,10 @@ std::string List(const std::vector<std::string>& names) {
   return text;
 }
 
+std::string Count(int64_t count, absl::string_view one, absl::string_view many) {
+  return absl::StrCat(count, " ", count == 1 ? one : many);
+}
+
 }  // namespace
 
 absl::Status ReadImageFolderStage::Init() {
@@ -137,11 +141,12 @@ absl::Status ReadImageFolderStage::NumberClasses(const std::vector<std::string>&
 }
 
 absl::Status ReadImageFolderStage::NoClasses(const std::vector<FolderWalk::Entry>& entries) const {
+  const auto images = static_cast<int64_t>(entries.size());
   return absl::NotFoundError(absl::StrCat(
       Printable(root_), ": no class folders, expected one sub-folder a class with its images",
-      entries.empty() ? ""
-                      : absl::StrCat("; there are ", entries.size(),
-                                     " images in it: labels: NONE reads them without labels")));
+      images == 0 ? ""
+                  : absl::StrCat("; labels: NONE would read the ", Count(images, "image", "images"),
+                                 " in it")));
 }
 
 absl::Status ReadImageFolderStage::NoImages() const {
@@ -150,13 +155,16 @@ absl::Status ReadImageFolderStage::NoImages() const {
 }
 
 void ReadImageFolderStage::Summarise(const LeftOut& left_out) {
-  summary_ = absl::StrCat(images_.size(), " images");
-  if (labelled()) absl::StrAppend(&summary_, " in ", class_names_.size(), " classes");
+  summary_ = Count(images_.size(), "image", "images");
+  if (labelled()) {
+    absl::StrAppend(&summary_, " in ",
+                    Count(static_cast<int64_t>(class_names_.size()), "class", "classes"));
+  }
   absl::StrAppend(&summary_, " below '", Printable(root_), "'");
   std::string rest = left_out.ToString();
   if (beside_classes_ > 0) {
-    absl::StrAppend(&rest, rest.empty() ? "" : ", ", beside_classes_,
-                    beside_classes_ == 1 ? " image" : " images", " beside the class folders");
+    absl::StrAppend(&rest, rest.empty() ? "" : ", ", Count(beside_classes_, "image", "images"),
+                    " beside the class folders");
   }
   if (!rest.empty()) absl::StrAppend(&summary_, "; left out: ", rest);
 }

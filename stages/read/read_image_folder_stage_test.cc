@@ -132,7 +132,7 @@ TEST_F(ReadImageFolderStageTest, NothingToRead) {
                                Not(HasSubstr("labels: NONE"))));
   folder_.Write("1.jpg");
   folder_.Write("2.jpg");
-  EXPECT_THAT(Message(), AllOf(HasSubstr("no class folders"), HasSubstr("there are 2 images"),
+  EXPECT_THAT(Message(), AllOf(HasSubstr("no class folders"), HasSubstr("the 2 images in it"),
                                HasSubstr("labels: NONE")));
   folder_.MakeFolder("a");
   options_.set_allow_empty(true);
