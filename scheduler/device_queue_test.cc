@@ -1,3 +1,5 @@
+#include "penstock/scheduler/device_queue.h"
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -7,7 +9,6 @@
 
 #include "gtest/gtest.h"
 #include "penstock/memory/sim_device.h"
-#include "penstock/scheduler/device_queue.h"
 
 namespace penstock {
 namespace {
