@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "penstock/memory/status_macros.h"
 
 namespace penstock {
@@ -25,8 +26,9 @@ OutputPlanner::OutputPlanner(const Graph& graph, const ValidGraph& valid,
 
 void OutputPlanner::AddError(int node, const absl::Status& status) {
   const ValidNode& valid = valid_.nodes[node];
-  errors_.AddNode(node, valid.name, LeadingField(status.message(), *valid.options),
-                  status.message());
+  for (const absl::string_view fault : absl::StrSplit(status.message(), '\n')) {
+    errors_.AddNode(node, valid.name, LeadingField(fault, *valid.options), fault);
+  }
 }
 
 void OutputPlanner::MakeStages() {

@@ -31,4 +31,14 @@ absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(prefix, ": ", status.message()));
 }
 
+absl::Status CombineErrors(std::initializer_list<absl::Status> checks) {
+  absl::Status all;
+  for (const absl::Status& check : checks) {
+    if (check.ok()) continue;
+    all = all.ok() ? check
+                   : absl::Status(all.code(), absl::StrCat(all.message(), "\n", check.message()));
+  }
+  return all;
+}
+
 }  // namespace penstock

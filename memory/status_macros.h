@@ -7,6 +7,7 @@
 //   PENSTOCK_ASSIGN_OR_RETURN(auto graph, LoadGraph(path));
 #pragma once
 
+#include <initializer_list>
 #include <source_location>
 #include <utility>
 
@@ -22,6 +23,10 @@ absl::Status WithLocation(absl::Status status,
 // `node 'x', batch 3, sample 'a/1.jpg': cause`: the prefix that scheduler and planner put before a
 // stage's own words. Keeps the code.
 absl::Status Prefixed(absl::string_view prefix, const absl::Status& status);
+
+// OK if all are; else the code of the first failed one and all their messages, one a line: for
+// checks of options, whose user wants to know every fault at once.
+absl::Status CombineErrors(std::initializer_list<absl::Status> checks);
 
 }  // namespace penstock
 

@@ -55,5 +55,13 @@ TEST(CheckDeathTest, SaysWhatAndWhere) {
                R"(penstock: sums are wrong \(.*memory/status_macros_test\.cc:[0-9]+\))");
 }
 
+TEST(CombineErrorsTest, KeepsEveryMessageAndTheFirstCode) {
+  EXPECT_TRUE(CombineErrors({}).ok());
+  EXPECT_TRUE(CombineErrors({absl::OkStatus(), absl::OkStatus()}).ok());
+  EXPECT_EQ(CombineErrors({absl::OkStatus(), absl::InvalidArgumentError("a"), absl::OkStatus(),
+                           absl::InternalError("b")}),
+            absl::InvalidArgumentError("a\nb"));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -33,8 +33,7 @@ absl::Status CheckSide(absl::string_view option, std::optional<int32_t> value) {
 }
 
 absl::Status CheckSides(std::optional<int32_t> height, std::optional<int32_t> width) {
-  PENSTOCK_RETURN_IF_ERROR(CheckSide("height", height));
-  PENSTOCK_RETURN_IF_ERROR(CheckSide("width", width));
+  PENSTOCK_RETURN_IF_ERROR(CombineErrors({CheckSide("height", height), CheckSide("width", width)}));
   if (int64_t{*height} * *width > kMaxImageArea) {
     return absl::InvalidArgumentError(absl::StrCat("height is ", *height, " and width is ", *width,
                                                    ", expected at most ", kMaxImageArea,

@@ -39,7 +39,7 @@ absl::Status CheckNumbers(absl::string_view option, const Numbers& numbers, doub
 absl::Status CheckUnit(const Numbers& mean, double scale) {
   if (std::abs(scale * 255 - 1) > 1e-2) return absl::OkStatus();
   for (double number : mean) {
-    if (std::abs(number) > 1) {
+    if (std::isfinite(number) && std::abs(number) > 1) {
       return absl::InvalidArgumentError(
           absl::StrCat("mean is ", number, " and scale 1/255; means in 0..255 need scale: 1"));
     }
@@ -47,24 +47,30 @@ absl::Status CheckUnit(const Numbers& mean, double scale) {
   return absl::OkStatus();
 }
 
+absl::Status CheckCounts(const Normalize& options) {
+  const int means = options.mean_size(), stds = options.std_size();
+  if (means <= 1 || stds <= 1 || means == stds) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("mean has ", means, " numbers and std ", stds, ", expected as many, or one"));
+}
+
+absl::Status CheckScale(double scale) {
+  if (std::isfinite(scale) && scale != 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("scale is ", scale, ", expected a finite number other than 0"));
+}
+
+absl::Status CheckLayout(Normalize::Layout layout) {
+  if (Normalize::Layout_IsValid(layout)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("layout is ", static_cast<int>(layout), ", expected NCHW or NHWC"));
+}
+
 absl::Status CheckOptions(const Normalize& options, double scale) {
-  PENSTOCK_RETURN_IF_ERROR(CheckNumbers("mean", options.mean(), -HUGE_VAL, "a finite number"));
-  PENSTOCK_RETURN_IF_ERROR(CheckNumbers("std", options.std(), 0, "a finite number above 0"));
-  if (options.mean_size() > 1 && options.std_size() > 1 &&
-      options.mean_size() != options.std_size()) {
-    return absl::InvalidArgumentError(absl::StrCat("mean has ", options.mean_size(),
-                                                   " numbers and std ", options.std_size(),
-                                                   ", expected as many, or one"));
-  }
-  if (!std::isfinite(scale) || scale == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("scale is ", scale, ", expected a finite number other than 0"));
-  }
-  if (!Normalize::Layout_IsValid(options.layout())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("layout is ", options.layout(), ", expected NCHW or NHWC"));
-  }
-  return CheckUnit(options.mean(), scale);
+  return CombineErrors({CheckNumbers("mean", options.mean(), -HUGE_VAL, "a finite number"),
+                        CheckNumbers("std", options.std(), 0, "a finite number above 0"),
+                        CheckCounts(options), CheckScale(scale), CheckLayout(options.layout()),
+                        CheckUnit(options.mean(), scale)});
 }
 
 absl::StatusOr<DLDataType> DTypeOf(Normalize::DType dtype) {

@@ -67,10 +67,10 @@ int32_t Padded(const CropAxis& axis) {
 }  // namespace
 
 absl::Status RandomCropStage::Init() {
-  PENSTOCK_RETURN_IF_ERROR(CheckSidesOf(options()));
-  PENSTOCK_RETURN_IF_ERROR(CheckPadding(options()));
-  PENSTOCK_RETURN_IF_ERROR(CheckFill(options()));
-  PENSTOCK_ASSIGN_OR_RETURN(mode_, ModeOf(options().padding_mode()));
+  const auto mode = ModeOf(options().padding_mode());
+  PENSTOCK_RETURN_IF_ERROR(CombineErrors(
+      {CheckSidesOf(options()), CheckPadding(options()), CheckFill(options()), mode.status()}));
+  mode_ = *mode;
   if (const int count = options().padding_size(); count > 0) {
     left_ = options().padding(0);
     top_ = options().padding(1 % count);

@@ -32,23 +32,26 @@ absl::Status RangeError(absl::string_view option,
                                                  expected));
 }
 
+// Both may be left out.
+absl::Status CheckScale(const google::protobuf::RepeatedField<double>& scale) {
+  if (scale.empty() || (IsRange(scale, 0.0, 1.0) && scale[0] != 0.0)) return absl::OkStatus();
+  return RangeError("scale", scale, "above 0 and up to 1");
+}
+
+absl::Status CheckRatio(const google::protobuf::RepeatedField<double>& ratio) {
+  if (ratio.empty() || IsRange(ratio, kMinRatio, kMaxRatio)) return absl::OkStatus();
+  return RangeError("ratio", ratio, absl::StrCat(kMinRatio, " to ", kMaxRatio));
+}
+
 }  // namespace
 
 absl::Status RandomResizedCropStage::Init() {
-  PENSTOCK_RETURN_IF_ERROR(CheckSidesOf(options()));
-  PENSTOCK_RETURN_IF_ERROR(CheckInterpolation(options().interpolation()));
-  if (const auto& scale = options().scale(); !scale.empty()) {
-    if (!IsRange(scale, 0.0, 1.0) || scale[0] == 0.0) {
-      return RangeError("scale", scale, "above 0 and up to 1");
-    }
-    scale_ = {scale[0], scale[1]};
-  }
-  if (const auto& ratio = options().ratio(); !ratio.empty()) {
-    if (!IsRange(ratio, kMinRatio, kMaxRatio)) {
-      return RangeError("ratio", ratio, absl::StrCat(kMinRatio, " to ", kMaxRatio));
-    }
-    ratio_ = {ratio[0], ratio[1]};
-  }
+  const auto &scale = options().scale(), &ratio = options().ratio();
+  PENSTOCK_RETURN_IF_ERROR(
+      CombineErrors({CheckSidesOf(options()), CheckInterpolation(options().interpolation()),
+                     CheckScale(scale), CheckRatio(ratio)}));
+  if (!scale.empty()) scale_ = {scale[0], scale[1]};
+  if (!ratio.empty()) ratio_ = {ratio[0], ratio[1]};
   log_ratio_ = {PortableLog(ratio_.low), PortableLog(ratio_.high)};
   return absl::OkStatus();
 }

@@ -49,8 +49,26 @@ absl::StatusOr<ImageSize> CheckedOutputSize(const Resize& options, ImageSize in)
   return ImageSize{static_cast<int32_t>(out.height), static_cast<int32_t>(out.width)};
 }
 
+absl::Status CheckTarget(const Resize& options) {
+  switch (options.target_case()) {
+    case Resize::kShorterEdge:
+      return CheckSide("shorter_edge", options.shorter_edge());
+    case Resize::kLongerEdge:
+      return CheckSide("longer_edge", options.longer_edge());
+    case Resize::kSize:
+      return Prefixed("size", CheckSidesOf(options.size()));
+    case Resize::TARGET_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "nothing says what size to resize to: set shorter_edge, longer_edge or size");
+}
+
 absl::Status CheckMaxSize(const Resize& options) {
-  if (!options.has_max_size()) return absl::OkStatus();
+  // Without a target there is nothing that it could be compared with.
+  if (!options.has_max_size() || options.target_case() == Resize::TARGET_NOT_SET) {
+    return absl::OkStatus();
+  }
   if (!options.has_shorter_edge()) {
     return absl::InvalidArgumentError("max_size is for shorter_edge only");
   }
@@ -65,22 +83,8 @@ absl::Status CheckMaxSize(const Resize& options) {
 }  // namespace
 
 absl::Status ResizeStage::Init() {
-  PENSTOCK_RETURN_IF_ERROR(CheckInterpolation(options().interpolation()));
-  switch (options().target_case()) {
-    case Resize::kShorterEdge:
-      PENSTOCK_RETURN_IF_ERROR(CheckSide("shorter_edge", options().shorter_edge()));
-      break;
-    case Resize::kLongerEdge:
-      PENSTOCK_RETURN_IF_ERROR(CheckSide("longer_edge", options().longer_edge()));
-      break;
-    case Resize::kSize:
-      PENSTOCK_RETURN_IF_ERROR(Prefixed("size", CheckSidesOf(options().size())));
-      break;
-    case Resize::TARGET_NOT_SET:
-      return absl::InvalidArgumentError(
-          "nothing says what size to resize to: set shorter_edge, longer_edge or size");
-  }
-  return CheckMaxSize(options());
+  return CombineErrors({CheckInterpolation(options().interpolation()), CheckTarget(options()),
+                        CheckMaxSize(options())});
 }
 
 absl::Status ResizeStage::Infer(FieldSpec& field) const {

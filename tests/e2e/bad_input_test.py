@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -B
 """What is wrong with the data is said in one line that names the file, and the run fails.
 
 Names like B17 are those of the collection of cases that the issue lists.

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -B
 """`penstock check` lists all faults of a graph at once, each with its place, and exits with 2.
 
 Names like G01 are those of the collection of cases that the issue lists.
@@ -54,6 +54,7 @@ VALUES = [
     (4, 67, "node 'u1': streams is -1, expected 1 to 32, or 0 to let the planner choose"),  # G11
     (7, 52, f"node 'zero': batch_size is 0, {RANGE}"),
     (9, 67, "node 'u2': streams is 33, expected 1 to 32, or 0 to let the planner choose"),
+    (9, 79, "node 'u2': piece_bytes is 2, expected 65536 to 1073741824"),  # All of a node's.
     (12, 52, f"node 'less': batch_size is -1, {RANGE}"),
     (14, 67, "node 'u3': piece_bytes is 1, expected 65536 to 1073741824"),
     (17, 52, f"node 'much': batch_size is 2147483648, {RANGE}"),

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -B
 """cifar10_eval delivers every record of a file that Penstock had no part in, in order."""
 
 import unittest

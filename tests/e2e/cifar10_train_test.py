@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -B
 """cifar10_train: the same bytes for any number of threads, each sample once an epoch."""
 
 import unittest

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -B
 """imagenet_eval gives what Pillow decodes and torchvision resizes and crops, to the last bit.
 
 torchvision's geometry is written down here from its published source

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -B
 """A CUDA driver that shows no device is an error that says so; no driver at all is a warning.
 
 The argument says whether this build has CUDA.

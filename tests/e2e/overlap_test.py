@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -B
 """Copies run while the consumer computes: with both equally long, a run takes as long as one.
 
 Measured on a simulated device, whose clock is real time, so other load on the machine can only make
