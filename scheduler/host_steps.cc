@@ -234,7 +234,11 @@ absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker
 }
 
 void HostSteps::Complete(BatchWork& work) const {
-  if (work.failed()) return;
+  if (!work.failed() && !plan_.batch_steps.empty()) RunBatchSteps(work);
+  if (!work.failed()) tables_.Seal(work);
+}
+
+void HostSteps::RunBatchSteps(BatchWork& work) const {
   const absl::Time start = absl::Now();
   BatchInfo info;
   info.sequence = work.spec.sequence;
@@ -251,24 +255,19 @@ void HostSteps::Complete(BatchWork& work) const {
     view.strides = RowMajorStrides(view.shape);
     batch.tensors.emplace_back(spec.name, std::move(view));
   };
-  if (!plan_.batch_steps.empty()) {
-    tensor(plan_.chain.spec(plan_.chain.cut), plan_.layout.rows_at());
-    for (const FixedField& fixed : plan_.fixed) tensor(fixed.spec, fixed.table);
-  }
+  tensor(plan_.chain.spec(plan_.chain.cut), plan_.layout.rows_at());
+  for (const FixedField& fixed : plan_.fixed) tensor(fixed.spec, fixed.table);
   for (const BatchStep& step : plan_.batch_steps) {
     Random random({plan_.seed, static_cast<uint64_t>(work.spec.epoch),
                    static_cast<uint64_t>(work.spec.sequence * plan_.world + plan_.rank)},
                   step.random_key);
     if (absl::Status status = step.stage->Process(batch, random); !status.ok()) {
-      work.Fail(
+      return work.Fail(
           0, Prefixed(absl::StrCat("node '", step.node, "', batch ", work.spec.sequence), status));
-      return;
     }
     work.slab_writes += static_cast<int64_t>(plan_.layout.row) * work.count();
   }
-  tables_.Seal(work);
-  if (!plan_.batch_steps.empty())
-    counters_.batch_steps.Add(absl::Now() - start, absl::ZeroDuration());
+  counters_.batch_steps.Add(absl::Now() - start, absl::ZeroDuration());
 }
 
 }  // namespace penstock

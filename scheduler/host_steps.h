@@ -39,8 +39,7 @@ class HostSteps {
   int chunk_rows() const { return chunk_rows_; }
 
  private:
-  class WorkerLease;
-
+  void RunBatchSteps(BatchWork& work) const;
   absl::Status ProcessRow(BatchWork& work, int row, ChainWorker& worker) const;
   absl::Status FinishRow(BatchWork& work, int row, ChainWorker& worker) const;
   // Decides whether a row of an encoded plan takes its host form after all.

@@ -68,10 +68,7 @@ void OverlapLog::Harvest() {
         !Passed(timing.work_end)) {
       return;
     }
-    if (origin_ == nullptr) {
-      origin_ = timing.copy_start;
-      origin_owner_ = pending_.front();
-    }
+    if (origin_ == nullptr) origin_ = timing.copy_start;
     const auto add = [this](Intervals& to, const std::shared_ptr<TimingEvent>& start,
                             const std::shared_ptr<TimingEvent>& end, Histogram& times) {
       if (start == nullptr || end == nullptr) return;

@@ -47,7 +47,6 @@ class OverlapLog {
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<const BatchTiming>> pending_;
   std::shared_ptr<const TimingEvent> origin_;  // Time 0.
-  std::shared_ptr<const BatchTiming> origin_owner_;
   Intervals copies_, steps_, work_;
   Histogram copy_times_, steps_times_, work_times_;
 };
