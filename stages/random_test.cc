@@ -105,5 +105,13 @@ TEST(Random, EveryPartOfTheKeyCounts) {
   EXPECT_GE(static_cast<int>(first.size()), streams - 1);  // Two of 256 may agree by chance.
 }
 
+TEST(NodeDraws, AreThoseOfEachSample) {
+  const NodeDraws draws(5, 1ULL << 40, RandomKey("crop"));
+  for (const uint64_t id : {0ULL, 1ULL, 49999ULL, 0xFFFFFFFFULL, 1ULL << 32, 1ULL << 60}) {
+    Random one({5, 1ULL << 40, id}, RandomKey("crop")), other = draws.Of(id);
+    for (int i = 0; i < 9; ++i) EXPECT_EQ(other.Bits(), one.Bits()) << id;
+  }
+}
+
 }  // namespace
 }  // namespace penstock

@@ -1,47 +1,10 @@
 #include "penstock/stages/order/epoch.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "absl/strings/str_cat.h"
-#include "penstock/stages/random.h"
 
 namespace penstock {
-namespace {
-
-constexpr int kFeistelRounds = 6;
-
-}  // namespace
-
-Permutation::Permutation(int64_t size, uint64_t seed, uint64_t epoch)
-    : size_(size), seed_(seed), epoch_(epoch) {
-  const int bits = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(size, 2) - 1));
-  half_bits_ = (bits + 1) / 2;
-}
-
-uint64_t Permutation::Encrypt(uint64_t value) const {
-  const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
-  uint64_t left = value >> half_bits_, right = value & mask;
-  for (uint32_t round = 0; round < kFeistelRounds; ++round) {
-    const auto bits =
-        Philox4x32({static_cast<uint32_t>(right), static_cast<uint32_t>(epoch_),
-                    static_cast<uint32_t>(epoch_ >> 32), round},
-                   {static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32)});
-    const uint64_t mixed = left ^ (bits[0] & mask);
-    left = right;
-    right = mixed;
-  }
-  return left << half_bits_ | right;
-}
-
-int64_t Permutation::operator()(int64_t position) const {
-  auto value = static_cast<uint64_t>(position);
-  do {
-    value = Encrypt(value);
-  } while (value >= static_cast<uint64_t>(size_));
-  return static_cast<int64_t>(value);
-}
-
 absl::StatusOr<EpochLayout> EpochLayout::Create(int64_t samples, int64_t batch, int64_t rank,
                                                 int64_t world, Tail tail) {
   if (world < 1) {

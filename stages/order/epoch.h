@@ -11,24 +11,6 @@ namespace penstock {
 // What becomes of the samples that fill no batch.
 enum class Tail : uint8_t { kPartial, kDrop };
 
-// Version of the permutation below; a saved state names it, and another one is refused.
-inline constexpr int kOrderVersion = 1;
-
-// A permutation of [0, size) in O(1) memory, a pure function of its arguments: a Feistel network of
-// Philox rounds over the next even power of two, walked until it falls into the range (Black and
-// Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
-class Permutation {
- public:
-  Permutation(int64_t size, uint64_t seed, uint64_t epoch);
-  int64_t operator()(int64_t position) const;  // 0 <= position < size.
-
- private:
-  uint64_t Encrypt(uint64_t value) const;
-  int64_t size_;
-  uint64_t seed_, epoch_;
-  int half_bits_;
-};
-
 // A half-open range of positions in an epoch's order.
 struct PositionRange {
   int64_t begin = 0, end = 0;
