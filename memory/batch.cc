@@ -108,18 +108,26 @@ std::shared_ptr<Event> DeviceBatch::Guard(const Waiter& waiter) {
 
 void DeviceBatch::Release() {
   if (seat_ == nullptr) return;
+  if (pool_->forked()) {
+    // Neither the device nor the threads that would take it back are in this process.
+    (void)new DeviceBatch(std::move(*this));  // NOLINT(bugprone-unused-raii)
+    return;
+  }
   // Before the guards, so that it has passed when the seat is free.
   if (!waiters_.empty() && timing_ != nullptr && timing_->work_end != nullptr) {
     Keep(timing_->work_end->Record(waiters_.front().stream));
   }
   std::vector<std::shared_ptr<Event>> busy = {std::move(ready_)};  // Also if nobody waited.
+  Lease lease;
+  if (pool_->checks_leases()) lease.batch = info_.sequence;
   for (const Waiter& waiter : waiters_) {
     if (std::shared_ptr<Event> guard = Guard(waiter)) busy.push_back(std::move(guard));
+    if (pool_->checks_leases()) lease.streams.push_back(waiter.stream);
   }
   waiters_.clear();
   tensors_.clear();
   timing_.reset();
-  pool_->Return(std::exchange(seat_, nullptr), std::move(busy));
+  pool_->Return(std::exchange(seat_, nullptr), std::move(busy), std::move(lease));
   pool_.reset();
 }
 

@@ -259,6 +259,8 @@ TEST_F(BatchDeathTest, AnUnknownTensorIsNamedBesideTheKnownOnes) {
 }
 
 TEST_F(BatchDeathTest, PerThreadDefaultIsReleasedOnItsThread) {
+  // A child that was forked with a batch lets it be.
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
   DeviceBatch batch = NewBatch();
   std::latch waited(1), refused(1);
   std::thread consumer([&] {

@@ -2,43 +2,50 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "penstock/memory/check.h"
 #include "penstock/memory/status_macros.h"
 
 namespace penstock {
 
-SeatPool::SeatPool(std::shared_ptr<Device> device, const SlabLayout& layout, HostMemory memory)
-    : device_(std::move(device)), layout_(layout), memory_(memory) {}
+SeatPool::SeatPool(std::shared_ptr<Device> device, const SlabLayout& layout, SeatSlabs slabs)
+    : device_(std::move(device)),
+      layout_(layout),
+      memory_(slabs.memory),
+      refused_(std::move(slabs.refused)),
+      host_time_(slabs.host_time),
+      slabs_(std::move(slabs.buffers)),
+      seats_(slabs.host.size()),
+      held_(seats_.size()) {
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    seats_[i].index = static_cast<int>(i);
+    seats_[i].host = slabs.host[i];
+    seats_[i].device = slabs.device[i];
+  }
+  for (size_t i = seats_.size(); i-- > 0;) free_.push_back(&seats_[i]);  // Seat 0 goes first.
+}
 
 absl::StatusOr<std::shared_ptr<SeatPool>> SeatPool::Create(std::shared_ptr<Device> device,
                                                            const SlabLayout& layout, int seats,
                                                            HostMemory memory) {
-  PENSTOCK_CHECK(seats >= 1, "a SeatPool needs a seat");
-  std::shared_ptr<SeatPool> pool(new SeatPool(std::move(device), layout, memory));
-  PENSTOCK_RETURN_IF_ERROR(pool->Allocate(seats));
-  return pool;
+  SeatPoolOptions options;
+  options.slabs.layout = layout;
+  options.slabs.seats = seats;
+  options.slabs.memory = memory;
+  return Create(std::move(device), std::move(options));
 }
 
-absl::Status SeatPool::Allocate(int seats) {
-  seats_.resize(static_cast<size_t>(seats));
-  held_.resize(seats_.size());
-  for (Seat& seat : seats_) {
-    seat.index = static_cast<int>(&seat - seats_.data());
-    absl::StatusOr<Buffer> host = device_->AllocateHost(layout_.host_bytes(), memory_);
-    absl::StatusOr<Buffer> device = absl::UnknownError("not asked for");
-    if (host.ok()) device = device_->AllocateDevice(layout_.device_bytes());
-    if (!host.ok() || !device.ok()) {
-      return Prefixed(absl::StrCat("seat ", seat.index + 1, " of ", seats),
-                      host.ok() ? device.status() : host.status());
-    }
-    seat.host = host->data();
-    seat.device = device->data();
-    slabs_.push_back(*std::move(host));
-    slabs_.push_back(*std::move(device));
+absl::StatusOr<std::shared_ptr<SeatPool>> SeatPool::Create(std::shared_ptr<Device> device,
+                                                           SeatPoolOptions options) {
+  const SlabOptions& wanted = options.slabs;
+  PENSTOCK_CHECK(wanted.seats >= 1, "a SeatPool needs a seat");
+  PENSTOCK_ASSIGN_OR_RETURN(SeatSlabs slabs, AllocateSlabs(*device, wanted));
+  std::shared_ptr<SeatPool> pool(new SeatPool(device, wanted.layout, std::move(slabs)));
+  if (options.check_leases) {
+    PENSTOCK_ASSIGN_OR_RETURN(pool->lease_check_,
+                              LeaseCheck::Create(std::move(device), wanted.layout, wanted.seats,
+                                                 std::move(options.node)));
   }
-  for (size_t i = seats_.size(); i-- > 0;) free_.push_back(&seats_[i]);  // Seat 0 goes first.
-  return absl::OkStatus();
+  return pool;
 }
 
 SeatPool::~SeatPool() {
@@ -60,7 +67,7 @@ Seat* SeatPool::TryAcquire() {
   return seat;
 }
 
-void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy) {
+void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Lease lease) {
   const auto index = static_cast<size_t>(seat->index);
   PENSTOCK_CHECK(index < seats_.size() && seat == &seats_[index], "a seat of another SeatPool");
   std::shared_ptr<const std::function<void()>> hook;
@@ -68,7 +75,7 @@ void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy) {
     std::lock_guard lock(mutex_);
     PENSTOCK_CHECK(held_[index], "a seat was returned twice");
     held_[index] = false;
-    returning_.push_back({seat, std::move(busy)});
+    returning_.push_back({seat, std::move(busy), std::move(lease)});
     hook = hook_;
     if (hook != nullptr) ++hooks_running_;
   }
@@ -78,24 +85,44 @@ void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy) {
   if (--hooks_running_ == 0) hook_ended_.notify_all();
 }
 
-absl::StatusOr<int> SeatPool::Collect() {
-  absl::Status first_error;
-  // Passed events are dropped at once, so that none is asked twice.
+// Those whose events have all passed. Passed events are dropped at once, so that none is asked
+// twice.
+std::vector<SeatPool::Returning> SeatPool::TakePassed(absl::Status& first_error) {
   const auto passed = [&first_error](const std::shared_ptr<Event>& event) {
     const absl::StatusOr<bool> done = event->Done();
     if (!done.ok()) first_error.Update(done.status());
     return !done.ok() || *done;
   };
-  std::lock_guard lock(mutex_);
+  std::vector<Returning> taken;
+  const std::lock_guard lock(mutex_);
   std::erase_if(returning_, [&](Returning& returning) {
     std::erase_if(returning.busy, passed);
     if (!returning.busy.empty()) return false;
-    free_.push_back(returning.seat);
-    ++collected_;
+    taken.push_back(std::move(returning));
     return true;
   });
+  collecting_ += static_cast<int>(taken.size());
+  return taken;
+}
+
+absl::StatusOr<int> SeatPool::Collect() {
+  absl::Status first_error;
+  std::vector<Returning> taken = TakePassed(first_error);
+  if (lease_check_ != nullptr) {
+    for (Returning& returning : taken) {
+      first_error.Update(lease_check_->Poison(*returning.seat, std::move(returning.lease)));
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  for (const Returning& returning : taken) free_.push_back(returning.seat);
+  collected_ += static_cast<int64_t>(taken.size());
+  collecting_ -= static_cast<int>(taken.size());
   if (!first_error.ok()) return first_error;
-  return static_cast<int>(returning_.size());
+  return static_cast<int>(returning_.size()) + collecting_;
+}
+
+absl::Status SeatPool::CheckLease(const Seat& seat) {
+  return lease_check_ == nullptr ? absl::OkStatus() : lease_check_->Verify(seat);
 }
 
 void SeatPool::SetOnReturn(std::function<void()> hook) {
@@ -108,7 +135,7 @@ SeatPool::Counts SeatPool::counts() const {
   std::lock_guard lock(mutex_);
   Counts counts;
   counts.free = static_cast<int>(free_.size());
-  counts.returning = static_cast<int>(returning_.size());
+  counts.returning = static_cast<int>(returning_.size()) + collecting_;
   counts.collected = collected_;
   counts.held = seats() - counts.free - counts.returning;
   return counts;

@@ -6,24 +6,26 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "penstock/memory/device.h"
+#include "penstock/memory/fork_guard.h"
+#include "penstock/memory/lease_check.h"
+#include "penstock/memory/seat.h"
+#include "penstock/memory/seat_slabs.h"
 #include "penstock/memory/slab.h"
 
 namespace penstock {
 
-// Lent to one batch at a time. Whoever holds a seat may use its memory; nobody else does.
-struct Seat {
-  int index = 0;
-  std::byte* host = nullptr;
-  std::byte* device = nullptr;
-  // Pageable memory for encoded bytes that go to a host form; grows to the largest batch seen and
-  // is kept. Its owner resizes it.
-  std::unique_ptr<std::byte[]> staging;
-  size_t staging_bytes = 0;
+struct SeatPoolOptions {
+  SlabOptions slabs;
+  // Looks for writes into slabs that were given back; see lease_check.h for what that costs.
+  bool check_leases = false;
+  std::string node;  // The terminal node, for what that finds.
 };
 
 // Owns all slabs of one output, allocated once. Thread-safe. Held by shared_ptr, by every batch
@@ -36,10 +38,12 @@ struct Seat {
 class SeatPool {
  public:
   // Allocates `seats` (at least 1) host slabs (of `memory`) and device slabs. Host slabs are
-  // zeroed. Errors: the device's, with the number of the seat.
+  // zeroed. Errors: the device's, with the numbers of the seats.
   static absl::StatusOr<std::shared_ptr<SeatPool>> Create(std::shared_ptr<Device> device,
                                                           const SlabLayout& layout, int seats,
                                                           HostMemory memory);
+  static absl::StatusOr<std::shared_ptr<SeatPool>> Create(std::shared_ptr<Device> device,
+                                                          SeatPoolOptions options);
   ~SeatPool();
   SeatPool(const SeatPool&) = delete;
   SeatPool& operator=(const SeatPool&) = delete;
@@ -49,12 +53,21 @@ class SeatPool {
   Seat* TryAcquire();
 
   // `busy`: recorded events that must pass before the seat may be used again. Calls the hook of
-  // SetOnReturn, without holding a lock of the pool. Does not block by itself.
-  void Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy);
+  // SetOnReturn, without holding a lock of the pool. Does not block by itself. `lease` says what it
+  // was lent for, and is only needed where leases are checked.
+  void Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Lease lease = {});
 
   // Frees the returned seats whose events have passed; gives how many are still returning. A device
   // error frees them too (the work will never run) and is returned: the first one of the call.
+  // Blocks only where leases are checked.
   absl::StatusOr<int> Collect();
+
+  // Of a seat that was just acquired: FailedPrecondition if its last user wrote into it after
+  // having given it back. OK at once where leases are not checked; else it blocks.
+  absl::Status CheckLease(const Seat& seat);
+  // In a child of the process that made the pool, where nobody may use it.
+  bool forked() const { return fork_guard_.forked(); }
+  bool checks_leases() const { return lease_check_ != nullptr; }
 
   // `hook` runs at each Return(), maybe on several threads at once; an empty one ends it. Returns
   // only when no earlier hook is running, so it is not called from within one.
@@ -68,26 +81,36 @@ class SeatPool {
 
   const SlabLayout& layout() const { return layout_; }
   int seats() const { return static_cast<int>(seats_.size()); }
+  // What the slabs are in; where that is not what was asked for, refused() says why.
   HostMemory memory() const { return memory_; }
+  const absl::Status& refused() const { return refused_; }
+  // How long it took to get the host slabs: to touch and to page-lock them.
+  absl::Duration host_time() const { return host_time_; }
   const std::shared_ptr<Device>& device() const { return device_; }
 
  private:
   struct Returning {
     Seat* seat;
     std::vector<std::shared_ptr<Event>> busy;
+    Lease lease;
   };
-  SeatPool(std::shared_ptr<Device> device, const SlabLayout& layout, HostMemory memory);
-  absl::Status Allocate(int seats);
+  SeatPool(std::shared_ptr<Device> device, const SlabLayout& layout, SeatSlabs slabs);
+  std::vector<Returning> TakePassed(absl::Status& first_error);
 
+  const ForkGuard fork_guard_;
   const std::shared_ptr<Device> device_;
   const SlabLayout layout_;
   const HostMemory memory_;
-  std::vector<Buffer> slabs_;
+  const absl::Status refused_;
+  const absl::Duration host_time_;
+  const std::vector<Buffer> slabs_;
   std::vector<Seat> seats_;
+  std::unique_ptr<LeaseCheck> lease_check_;  // Null: none.
   mutable std::mutex mutex_;
   std::vector<Seat*> free_;
   std::vector<bool> held_;  // By index.
   std::vector<Returning> returning_;
+  int collecting_ = 0;  // Taken from there by a Collect() that runs, and not yet free.
   int64_t collected_ = 0;
   std::shared_ptr<const std::function<void()>> hook_;  // Shared with the calls that run.
   int hooks_running_ = 0;

@@ -226,18 +226,102 @@ TEST_F(SeatPoolTest, StagingStaysWithTheSeat) {
   pool->Return(seat, {});
 }
 
-TEST_F(SeatPoolTest, AFailedCreateSaysWhichSeatAndFreesTheOthers) {
+// Case D13: the third host allocation fails.
+TEST_F(SeatPoolTest, AFailedCreateSaysWhichSeatsAndFreesTheOthers) {
   const absl::Status fault = absl::ResourceExhaustedError("host pinned memory: a fault");
+  SeatPoolOptions options;
+  options.slabs.layout = SmallLayout();
+  options.slabs.seats = 4;
+  options.slabs.group_bytes = 1;  // Each seat has an allocation of its own.
   device_ = SimDevice::Create({.fail_host_allocation = [&](size_t, int64_t call) {
     return call == 3 ? fault : absl::OkStatus();
   }});
-  EXPECT_EQ(SeatPool::Create(device_, SmallLayout(), 4, HostMemory::kPinned).status(),
+  EXPECT_EQ(SeatPool::Create(device_, options).status(),
             absl::ResourceExhaustedError("seat 3 of 4: host pinned memory: a fault"));
+  options.slabs.group_bytes = 2 * AlignUp(SmallLayout().host_bytes(), kSlabAlignment);
+  device_ = SimDevice::Create({.fail_host_allocation = [&](size_t, int64_t call) {
+    return call == 2 ? fault : absl::OkStatus();
+  }});
+  EXPECT_EQ(SeatPool::Create(device_, options).status(),
+            absl::ResourceExhaustedError("seats 3 to 4 of 4: host pinned memory: a fault"));
   device_ = SimDevice::Create({.fail_device_allocation = [&](size_t, int64_t call) {
-    return call == 1 ? fault : absl::OkStatus();
+    return call == 2 ? fault : absl::OkStatus();
   }});
   EXPECT_EQ(SeatPool::Create(device_, SmallLayout(), 4, HostMemory::kPinned).status(),
-            absl::ResourceExhaustedError("seat 1 of 4: host pinned memory: a fault"));
+            absl::ResourceExhaustedError("seat 2 of 4: host pinned memory: a fault"));
+}
+
+// Case D13: the fall-back.
+TEST_F(SeatPoolTest, FallsBackToPageableMemoryWhereThatWillDo) {
+  int64_t calls = 0;
+  const absl::Status fault = absl::ResourceExhaustedError("no page-locking here");
+  device_ = SimDevice::Create({.fail_host_allocation = [&](size_t, int64_t call) {
+    calls = call;
+    return call == 2 ? fault : absl::OkStatus();
+  }});
+  SeatPoolOptions options;
+  options.slabs.layout = SmallLayout();
+  options.slabs.seats = 3;
+  options.slabs.group_bytes = 1;
+  options.slabs.or_pageable = true;
+  const auto pool = SeatPool::Create(device_, options).value();
+  EXPECT_EQ(calls, 5);  // Two pinned ones, three pageable ones.
+  EXPECT_EQ(pool->memory(), HostMemory::kPageable);
+  EXPECT_EQ(pool->refused(), absl::ResourceExhaustedError("seat 2 of 3: no page-locking here"));
+  const auto pinned = SeatPool::Create(device_, options).value();
+  EXPECT_EQ(pinned->memory(), HostMemory::kPinned);
+  EXPECT_EQ(pinned->refused(), absl::OkStatus());
+  EXPECT_GE(pinned->host_time(), absl::ZeroDuration());
+}
+
+// Case D01: no rounding to powers of two. 8 slabs of 2^26 + 1 bytes.
+TEST_F(SeatPoolTest, TakesNoMoreThanAPageASlab) {
+  constexpr size_t kBytes = (size_t{1} << 26) + 1, kSeats = 8;
+  std::atomic<size_t> asked = 0;
+  device_ = SimDevice::Create({.fail_host_allocation = [&](size_t bytes, int64_t) {
+    asked += bytes;
+    return absl::OkStatus();
+  }});
+  SlabLayout layout;
+  layout.batch = 1;
+  layout.row = kBytes;
+  const auto pool = SeatPool::Create(device_, layout, kSeats, HostMemory::kPinned).value();
+  EXPECT_GE(asked, kSeats * kBytes);
+  EXPECT_LE(asked, kSeats * (kBytes + 4096));
+}
+
+// Case D04: an odd size, in one allocation or many, is served to its last byte.
+TEST_F(SeatPoolTest, ServesAllThatItWasMadeFor) {
+  SeatPoolOptions options;
+  options.slabs.layout.batch = 1;
+  options.slabs.layout.row = 1000003;
+  options.slabs.seats = 5;
+  for (const size_t group : {size_t{1}, size_t{2100000}, size_t{1} << 30}) {
+    options.slabs.group_bytes = group;
+    const auto pool = SeatPool::Create(device_, options).value();
+    std::vector<Seat*> seats;
+    for (int i = 0; i < 5; ++i) {
+      seats.push_back(pool->TryAcquire());
+      std::fill_n(seats[i]->host, 1000003, static_cast<std::byte>(i + 1));
+    }
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(std::count(seats[i]->host, seats[i]->host + 1000003, static_cast<std::byte>(i + 1)),
+                1000003);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(seats[i]->host) % kSlabAlignment, 0u);
+      pool->Return(seats[i], {});
+    }
+  }
+}
+
+// Case D05: a batch of no bytes.
+TEST_F(SeatPoolTest, SlabsOfNothingCostNoCallOfTheDriver) {
+  const int64_t before = device_->driver_allocations();
+  const auto pool = SeatPool::Create(device_, SlabLayout(), 3, HostMemory::kPinned).value();
+  EXPECT_EQ(device_->driver_allocations(), before);
+  Seat* const seat = pool->TryAcquire();
+  EXPECT_EQ(seat->host, nullptr);
+  EXPECT_EQ(seat->device, nullptr);
+  pool->Return(seat, {});
 }
 
 TEST_F(SeatPoolTest, ServesSeveralThreads) {
