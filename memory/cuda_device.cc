@@ -15,6 +15,7 @@
 #include "penstock/memory/cuda_status.h"
 #include "penstock/memory/host_memory.h"
 #include "penstock/memory/libcuda.h"
+#include "penstock/memory/memory_limits.h"
 #include "penstock/memory/status_macros.h"
 
 namespace penstock {
@@ -105,9 +106,14 @@ std::string CudaDevice::name() const { return absl::StrCat("cuda:", ordinal_); }
 absl::StatusOr<std::unique_ptr<Stream>> CudaDevice::CreateStream() {
   const CudaScope scope = Enter();
   PENSTOCK_RETURN_IF_ERROR(scope.status());
+  // The consumer's kernels shall go before ours. Greater numbers are lower priorities.
+  int lowest = 0, highest = 0;
+  PENSTOCK_RETURN_IF_ERROR(CudaStatus(cudaDeviceGetStreamPriorityRange(&lowest, &highest),
+                                      "cudaDeviceGetStreamPriorityRange"));
   cudaStream_t stream = nullptr;
-  PENSTOCK_RETURN_IF_ERROR(CudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                                      "cudaStreamCreateWithFlags"));
+  PENSTOCK_RETURN_IF_ERROR(
+      CudaStatus(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, lowest),
+                 "cudaStreamCreateWithPriority"));
   ++driver_allocations_;
   return std::make_unique<CudaStream>(shared_from_this(), stream);
 }
@@ -153,6 +159,45 @@ void CudaDevice::Unpin(std::byte* data, size_t bytes) {
   pinned_bytes_ -= bytes;
 }
 
+absl::StatusOr<Buffer> CudaDevice::RegisterHost(std::byte* data, size_t bytes) {
+  if (bytes == 0) return Buffer();
+  PENSTOCK_RETURN_IF_ERROR(CheckPageStart(data));
+  const CudaScope scope = Enter();
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  ++driver_allocations_;
+  cudaError_t error = cudaHostRegister(data, bytes, cudaHostRegisterPortable);
+  absl::Status status = CudaStatus(error, "cudaHostRegister");
+  if (error == cudaErrorInvalidValue || error == cudaErrorOperatingSystem) {
+    // What is mapped read-only can only be page-locked as such.
+    error = cudaHostRegister(data, bytes, cudaHostRegisterPortable | cudaHostRegisterReadOnly);
+    const absl::Status read_only = CudaStatus(error, "cudaHostRegister");
+    if (read_only.ok()) status = absl::OkStatus();
+  }
+  if (error == cudaErrorMemoryAllocation) {
+    return OutOfMemory(Name(HostMemory::kPinned), bytes, pinned_bytes_, status.message());
+  }
+  if (!status.ok()) {
+    return absl::FailedPreconditionError(absl::StrCat("page-locking ", bytes,
+                                                      " bytes where they lie: ",
+                                                      status.message()));
+  }
+  pinned_bytes_ += bytes;
+  return Buffer(data, bytes, [device = shared_from_this(), bytes](std::byte* used) {
+    device->Unpin(used, bytes);
+  });
+}
+
+// Before a page is touched: where the kernel promises more memory than there is, it kills who takes
+// it.
+absl::Status CudaDevice::CheckFits(size_t bytes, HostMemory kind) const {
+  const MemoryLimits limits = ReadMemoryLimits();
+  const MemoryLimit* const nearest = limits.nearest();
+  if (nearest == nullptr || bytes <= static_cast<size_t>(nearest->bytes)) return absl::OkStatus();
+  return OutOfMemory(
+      Name(kind), bytes, pinned_bytes_,
+      absl::StrCat("this process can have ", nearest->bytes, " more: ", nearest->origin));
+}
+
 absl::StatusOr<Buffer> CudaDevice::AllocateHost(size_t bytes, HostMemory kind) {
   if (bytes == 0) return Buffer();
   ++driver_allocations_;
@@ -160,7 +205,9 @@ absl::StatusOr<Buffer> CudaDevice::AllocateHost(size_t bytes, HostMemory kind) {
   std::atomic<size_t>& held = pinned ? pinned_bytes_ : pageable_bytes_;
   const absl::StatusOr<std::byte*> data = MapHostMemory(bytes);
   if (!data.ok()) return OutOfMemory(Name(kind), bytes, held, data.status().message());
-  if (absl::Status status = pinned ? Pin(*data, bytes) : absl::OkStatus(); !status.ok()) {
+  absl::Status status = pinned ? CheckFits(bytes, kind) : absl::OkStatus();
+  if (status.ok() && pinned) status = Pin(*data, bytes);
+  if (!status.ok()) {
     UnmapHostMemory(*data, bytes);
     return status;
   }

@@ -42,6 +42,7 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   absl::StatusOr<std::shared_ptr<TimingEvent>> AcquireTimingEvent() override;
   absl::StatusOr<Buffer> AllocateHost(size_t bytes, HostMemory kind) override;
   absl::StatusOr<Buffer> AllocateDevice(size_t bytes) override;
+  absl::StatusOr<Buffer> RegisterHost(std::byte* data, size_t bytes) override;
   absl::Status CopyToDevice(std::byte* to, const std::byte* from, size_t bytes,
                             StreamRef stream) override;
   absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes,
@@ -59,6 +60,7 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   template <class T, class Factory>
   absl::StatusOr<std::shared_ptr<T>> Acquire(FreeList<T>& pool, Factory create);
   absl::Status Pin(std::byte* data, size_t bytes);
+  absl::Status CheckFits(size_t bytes, HostMemory kind) const;
   void Unpin(std::byte* data, size_t bytes);
 
   const int ordinal_;

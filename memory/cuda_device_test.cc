@@ -23,6 +23,17 @@ TEST_F(CudaDeviceTest, SaysWhatItIs) {
   EXPECT_EQ(CudaDevice::Create(1000).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(CudaDeviceTest, StreamsGiveWayToTheConsumers) {
+  int lowest = 0, highest = 0, priority = 1;
+  unsigned flags = 0;
+  ASSERT_EQ(cudaDeviceGetStreamPriorityRange(&lowest, &highest), cudaSuccess);
+  auto* const handle = static_cast<cudaStream_t>(stream_->ref().handle());
+  ASSERT_EQ(cudaStreamGetPriority(handle, &priority), cudaSuccess);
+  EXPECT_EQ(priority, lowest);
+  ASSERT_EQ(cudaStreamGetFlags(handle, &flags), cudaSuccess);
+  EXPECT_EQ(flags, cudaStreamNonBlocking);
+}
+
 TEST_F(CudaDeviceTest, CopiesBothWays) {
   const size_t bytes = 66 * kMiB + 3;  // Past what tells whether huge pages are slow.
   const Buffer from = device_->AllocateHost(bytes, HostMemory::kPinned).value();

@@ -49,8 +49,9 @@ class TimingEvent {
   virtual absl::StatusOr<absl::Duration> Since(const TimingEvent& start) const = 0;
 };
 
-// Owns a stream (non-blocking: it does not wait for the legacy default stream). The destructor
-// waits until its work is done.
+// Owns a stream (non-blocking: it does not wait for the legacy default stream; of the device's
+// lowest priority, which is also the default of streams made elsewhere). The destructor waits until
+// its work is done.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -81,6 +82,11 @@ class Device {
   // else that names the device.
   virtual absl::StatusOr<Buffer> AllocateHost(size_t bytes, HostMemory kind) = 0;
   virtual absl::StatusOr<Buffer> AllocateDevice(size_t bytes) = 0;
+
+  // Page-locks memory that somebody else owns, read-only where it is mapped so, until the buffer
+  // goes; the memory must live longer. For start-up only, as above. `data` starts a page.
+  // FailedPrecondition: this memory cannot be page-locked (a mapped file on a disk, say).
+  virtual absl::StatusOr<Buffer> RegisterHost(std::byte* data, size_t bytes) = 0;
 
   // Asynchronous, in stream order. Both ranges must stay valid until then. A stream that is not
   // this device's is FailedPrecondition here and below.

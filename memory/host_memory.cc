@@ -14,6 +14,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "penstock/memory/slab.h"
 
@@ -115,6 +116,12 @@ bool TouchHostMemory(std::byte* data, size_t bytes, const TouchOptions& options)
     TouchInParallel(data + timed, size - timed, cpus, options.max_threads);
   }
   return options.huge_pages && !slow;
+}
+
+absl::Status CheckPageStart(const std::byte* data) {
+  if (reinterpret_cast<uintptr_t>(data) % kPage == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "page-locking memory at %p: expected the start of a page, a multiple of %d", data, kPage));
 }
 
 std::vector<int> ParseCpuList(absl::string_view list) {

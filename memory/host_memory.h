@@ -37,6 +37,9 @@ struct TouchOptions {
 // Blocks; its threads are gone when it returns.
 bool TouchHostMemory(std::byte* data, size_t bytes, const TouchOptions& options);
 
+// FailedPrecondition unless `data` starts a page: what can be page-locked where it lies.
+absl::Status CheckPageStart(const std::byte* data);
+
 // "0-3,8" as 0, 1, 2, 3, 8, as the kernel writes lists of CPUs. Empty if it is not such a list.
 std::vector<int> ParseCpuList(absl::string_view list);
 

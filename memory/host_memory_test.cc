@@ -9,8 +9,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
+
+#include "penstock/memory/testing/numa_maps.h"
 
 namespace penstock {
 namespace {
@@ -18,6 +22,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 constexpr size_t kMiB = size_t{1} << 20;
 
@@ -111,6 +117,51 @@ TEST(TouchHostMemory, ObeysItsOptions) {
   EXPECT_EQ(ResidentPages(data, bytes), 4 * 256u);
   EXPECT_TRUE(TouchHostMemory(data, bytes, {.max_threads = 0, .slow = absl::ZeroDuration()}));
   UnmapHostMemory(data, bytes);
+}
+
+TEST(PagesByNode, ReadsTheKernelsAccount) {
+  const auto pages = [](uintptr_t address) {
+    std::istringstream text(
+        "1000 default file=/lib/N3=x mapped=7 N0=7 kernelpagesize_kB=4\n"
+        "200000 prefer:1 anon=12 dirty=12 N0=2 N1=10 kernelpagesize_kB=2048\n"
+        "900000 default\n");
+    return PagesByNode(text, reinterpret_cast<const void*>(address));
+  };
+  EXPECT_THAT(pages(0x1fff), UnorderedElementsAre(Pair(0, 7)));
+  EXPECT_THAT(pages(0x200000), UnorderedElementsAre(Pair(0, 2), Pair(1, 10)));
+  EXPECT_THAT(pages(0x900000), IsEmpty());
+  EXPECT_THAT(pages(0xfff), IsEmpty());
+}
+
+// Case D18, for any machine with nodes: memory lies where the CPUs are that touch it.
+TEST(TouchHostMemory, LandsOnTheNodeOfItsCpus) {
+  const int nodes = CountNumaNodes();
+  if (nodes < 2) GTEST_SKIP() << "this machine has one NUMA node";
+  for (int node = 0; node < nodes; ++node) {
+    std::ifstream list("/sys/devices/system/node/node" + std::to_string(node) + "/cpulist");
+    std::string cpus;
+    std::getline(list, cpus);
+    cpu_set_t usable;
+    ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
+    const std::vector<int> near = ParseCpuList(cpus);
+    if (std::none_of(near.begin(), near.end(), [&](int cpu) { return CPU_ISSET(cpu, &usable); })) {
+      continue;  // Memory alone, or not for this process.
+    }
+    const size_t bytes = 8 * kMiB;
+    std::byte* const data = MapHostMemory(bytes).value();
+    TouchHostMemory(data, bytes, {.cpus = near});
+    const std::map<int, int64_t> pages = PagesByNode(data);
+    EXPECT_EQ(pages.size(), 1u);
+    EXPECT_EQ(pages.count(node), 1u) << "node " << node;
+    UnmapHostMemory(data, bytes);
+  }
+}
+
+TEST(CheckPageStart, SaysWhatItExpects) {
+  EXPECT_EQ(CheckPageStart(reinterpret_cast<const std::byte*>(0x5000)), absl::OkStatus());
+  EXPECT_EQ(CheckPageStart(reinterpret_cast<const std::byte*>(0x5001)),
+            absl::FailedPreconditionError("page-locking memory at 0x5001: expected the start of a "
+                                          "page, a multiple of 4096"));
 }
 
 TEST(ParseCpuList, ReadsTheKernelsLists) {

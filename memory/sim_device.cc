@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -136,6 +137,33 @@ absl::StatusOr<Buffer> SimDevice::AllocateHost(size_t bytes, HostMemory kind) {
   return Buffer(*data, bytes, [device = shared_from_this(), bytes, kind](std::byte* mapped) {
     UnmapHostMemory(mapped, bytes);
     device->held(kind) -= bytes;
+  });
+}
+
+absl::StatusOr<Buffer> SimDevice::RegisterHost(std::byte* data, size_t bytes) {
+  PENSTOCK_RETURN_IF_ERROR(status());
+  if (bytes == 0) return Buffer();
+  PENSTOCK_RETURN_IF_ERROR(CheckPageStart(data));
+  if (options_.fail_host_allocation) {
+    PENSTOCK_RETURN_IF_ERROR(options_.fail_host_allocation(bytes, ++host_calls_));
+  }
+  {
+    const std::lock_guard lock(registered_mutex_);
+    const auto behind = registered_.lower_bound(data + bytes);  // The first that starts behind it.
+    if (behind != registered_.begin()) {
+      const auto& [begin, size] = *std::prev(behind);
+      if (begin + size > data) {
+        return absl::FailedPreconditionError("this memory is page-locked already");
+      }
+    }
+    registered_.emplace(data, bytes);
+  }
+  ++driver_allocations_;
+  pinned_bytes_ += bytes;
+  return Buffer(data, bytes, [device = shared_from_this(), bytes](std::byte* used) {
+    const std::lock_guard lock(device->registered_mutex_);
+    device->registered_.erase(used);
+    device->pinned_bytes_ -= bytes;
   });
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -28,7 +29,8 @@ struct SimOptions {
   // Added to each copy's time, while the engine is held. Unused if gb_per_s is 0.
   absl::Duration copy_latency = absl::ZeroDuration();
   // Injected faults; each hook may be empty. Called with the bytes asked (never 0) and the number
-  // of the call (1, 2, ...), maybe by several threads at once. An error fails that call alone,
+  // of the call (1, 2, ...), maybe by several threads at once; RegisterHost() counts as an
+  // allocation on the host. An error fails that call alone,
   // which then does nothing; see SimDevice::Fail() for a device that has failed.
   std::function<absl::Status(size_t bytes, int64_t call)> fail_host_allocation = {};
   std::function<absl::Status(size_t bytes, int64_t call)> fail_device_allocation = {};
@@ -57,6 +59,8 @@ class SimDevice final : public Device, public std::enable_shared_from_this<SimDe
   absl::StatusOr<std::shared_ptr<TimingEvent>> AcquireTimingEvent() override;
   absl::StatusOr<Buffer> AllocateHost(size_t bytes, HostMemory kind) override;
   absl::StatusOr<Buffer> AllocateDevice(size_t bytes) override;
+  // Refuses what overlaps a range that is registered already, as CUDA does.
+  absl::StatusOr<Buffer> RegisterHost(std::byte* data, size_t bytes) override;
   absl::Status CopyToDevice(std::byte* to, const std::byte* from, size_t bytes,
                             StreamRef stream) override;
   absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes,
@@ -98,6 +102,8 @@ class SimDevice final : public Device, public std::enable_shared_from_this<SimDe
   std::atomic<int64_t> driver_allocations_ = 0;
   std::atomic<int64_t> host_calls_ = 0, device_calls_ = 0, copy_calls_ = 0;  // Of the fault hooks.
   std::atomic<size_t> pinned_bytes_ = 0, pageable_bytes_ = 0, device_bytes_ = 0;  // Held.
+  std::mutex registered_mutex_;
+  std::map<std::byte*, size_t> registered_;  // Bytes by where they start.
   std::atomic<bool> failed_ = false;
   mutable std::mutex status_mutex_;
   absl::Status status_;

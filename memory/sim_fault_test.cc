@@ -1,7 +1,9 @@
 // SimDevice's injected faults.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <latch>
 #include <memory>
 #include <thread>
@@ -143,6 +145,84 @@ TEST(SimMemory, SaysWhatRanOut) {
       device->AllocateHost(size_t{1} << 60, HostMemory::kPageable).status(),
       absl::ResourceExhaustedError("host pageable memory: 1152921504606846976 bytes asked, 50 "
                                    "bytes held so far: Cannot allocate memory"));
+}
+
+// Case D15: each range is accepted or refused, and given back once.
+TEST(SimRegister, TakesWholePagesOnce) {
+  const auto device = SimDevice::Create();
+  constexpr size_t kPage = 4096;
+  alignas(kPage) static std::byte memory[4 * kPage];
+  Buffer middle = device->RegisterHost(memory + kPage, 2 * kPage).value();
+  EXPECT_EQ(middle.data(), memory + kPage);
+  EXPECT_EQ(device->driver_allocations(), 1);
+  const auto code = [&](std::byte* data, size_t bytes) {
+    return device->RegisterHost(data, bytes).status().code();
+  };
+  EXPECT_EQ(code(memory, kPage), absl::StatusCode::kOk);
+  EXPECT_EQ(code(memory + 3 * kPage, 10), absl::StatusCode::kOk);
+  for (const auto& [at, bytes] :
+       Calls{{0, 2 * kPage}, {kPage, 1}, {2 * kPage, 1}, {0, 4 * kPage}}) {
+    EXPECT_EQ(code(memory + at, bytes), absl::StatusCode::kFailedPrecondition);
+  }
+  EXPECT_EQ(code(memory + 1, kPage), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code(memory + 5, 0), absl::StatusCode::kOk);  // Nothing is asked of the driver.
+  EXPECT_NE(device->AllocateHost(size_t{1} << 60, HostMemory::kPinned)
+                .status()
+                .message()
+                .find(" 8192 bytes held"),
+            absl::string_view::npos);
+  middle.Reset();
+  EXPECT_EQ(code(memory, 4 * kPage), absl::StatusCode::kOk);
+}
+
+TEST(SimRegister, CountsAsAnAllocationThatMayFail) {
+  const auto device = SimDevice::Create({.fail_host_allocation = [](size_t, int64_t call) {
+    return call == 2 ? Fault() : absl::OkStatus();
+  }});
+  EXPECT_TRUE(device->AllocateHost(10, HostMemory::kPinned).ok());
+  alignas(4096) static std::byte memory[4096];
+  EXPECT_EQ(device->RegisterHost(memory, 4096).status(), Fault());
+  EXPECT_TRUE(device->RegisterHost(memory, 4096).ok());
+}
+
+// Case D03: sizes that alternate leave nothing behind.
+TEST(SimMemory, TakesNoMoreTheMoreOftenItIsAsked) {
+  const auto device = SimDevice::Create();
+  const auto mapped = [] {
+    std::ifstream statm("/proc/self/statm");
+    int64_t pages = 0;
+    statm >> pages;
+    return pages;
+  };
+  int64_t warm = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const Buffer three = device->AllocateHost(3000000, HostMemory::kPinned).value();
+    if (round == 10) warm = mapped();
+    const Buffer five = device->AllocateHost(5000000, HostMemory::kPinned).value();
+    three.data()[2999999] = five.data()[4999999] = std::byte{1};
+  }
+  const Buffer three = device->AllocateHost(3000000, HostMemory::kPinned).value();
+  EXPECT_LE(mapped(), warm + 16);
+}
+
+// Case D02: a block is as large as was asked for, whatever was freed before.
+TEST(SimMemory, NeverLendsASmallerBlock) {
+  const auto device = SimDevice::Create();
+  for (const bool host : {true, false}) {
+    const auto allocate = [&](size_t bytes) {
+      return host ? device->AllocateHost(bytes, HostMemory::kPinned).value()
+                  : device->AllocateDevice(bytes).value();
+    };
+    Buffer before = allocate(150000), freed = allocate(150000), behind = allocate(150000);
+    std::fill_n(before.data(), before.size(), std::byte{1});
+    std::fill_n(behind.data(), behind.size(), std::byte{3});
+    freed.Reset();
+    const Buffer larger = allocate(200000);
+    ASSERT_GE(larger.size(), 200000u);
+    std::fill_n(larger.data(), 200000, std::byte{2});
+    EXPECT_EQ(std::count(before.data(), before.data() + 150000, std::byte{1}), 150000);
+    EXPECT_EQ(std::count(behind.data(), behind.data() + 150000, std::byte{3}), 150000);
+  }
 }
 
 TEST(SimMemory, ForgetsWhatWasFreed) {

@@ -20,8 +20,9 @@ namespace penstock {
 struct LeaseRun {
   int seats = 2;
   int batches = 200;
-  size_t bytes = 4096;    // Of a batch.
-  absl::Duration before;  // Work that is queued before each copy, on the same stream.
+  size_t bytes = 4096;  // Of a batch.
+  // Work that is queued before each copy, on the same stream.
+  absl::Duration before = absl::ZeroDuration();
 };
 
 // Free once an event has passed; the device works all the time.
