@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "penstock/memory/libcuda.h"
 #include "penstock/memory/open_cuda.h"
@@ -99,6 +100,16 @@ absl::StatusOr<std::shared_ptr<Device>> OpenDevice(absl::string_view name, const
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "device \"", name, "\": expected auto, cuda, cuda:N with N = 0, 1, ..., host, or sim"));
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<Device>>> OpenDevices(absl::string_view names,
+                                                                 const SimOptions& sim,
+                                                                 std::string* warning) {
+  std::vector<std::shared_ptr<Device>> devices;
+  for (const absl::string_view name : absl::StrSplit(names, ',')) {
+    PENSTOCK_ASSIGN_OR_RETURN(devices.emplace_back(), OpenDevice(name, sim, warning));
+  }
+  return devices;
 }
 
 absl::StatusOr<std::shared_ptr<Device>> CurrentCudaDevice() { return OpenDevice("cuda"); }

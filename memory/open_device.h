@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -29,6 +30,12 @@ namespace penstock {
 absl::StatusOr<std::shared_ptr<Device>> OpenDevice(absl::string_view name,
                                                    const SimOptions& sim = {},
                                                    std::string* warning = nullptr);
+
+// Several, by names with commas between them: "cuda:0,cuda:1", "sim,sim". Each is opened as above,
+// in that order; the first error ends it.
+absl::StatusOr<std::vector<std::shared_ptr<Device>>> OpenDevices(absl::string_view names,
+                                                                 const SimOptions& sim = {},
+                                                                 std::string* warning = nullptr);
 
 // The calling thread's current CUDA device: OpenDevice("cuda").
 absl::StatusOr<std::shared_ptr<Device>> CurrentCudaDevice();

@@ -43,6 +43,19 @@ TEST(OpenDevice, OpensTheCpu) {
   EXPECT_EQ(OpenDevice("host", {.name = "small"}).value()->name(), "host");
 }
 
+TEST(OpenDevice, OpensSeveral) {
+  const auto devices = OpenDevices("sim,host,sim", {.name = "small"}).value();
+  ASSERT_EQ(devices.size(), 3u);
+  EXPECT_EQ(devices[0]->name(), "small");
+  EXPECT_EQ(devices[1]->name(), "host");
+  EXPECT_NE(devices[0], devices[2]);
+  EXPECT_EQ(OpenDevices("host").value().size(), 1u);
+  for (const char* const names : {"", ",", "sim,", "sim,,sim", "sim, sim"}) {
+    EXPECT_EQ(OpenDevices(names).status().code(), absl::StatusCode::kInvalidArgument) << names;
+  }
+  EXPECT_EQ(OpenDevices("sim,gpu,also").status(), OpenDevice("gpu").status());
+}
+
 TEST(OpenDevice, TheHostModelsNoTimeButTakesFaults) {
   const absl::Status fault = absl::DataLossError("an injected fault");
   const SimOptions slow = {
@@ -128,6 +141,10 @@ TEST(OpenDevice, ANumberThatIsNotThereIsRefused) {
   EXPECT_EQ(Probe(std::string(kFakeDriver) + "FAKE_CUDA_DEVICES=2 ", "cuda:2"),
             "INVALID_ARGUMENT: asked for cuda:2, 2 devices are visible (CUDA_VISIBLE_DEVICES is "
             "not set)\n");
+  // Only the driver knows what is visible: the variable is shown, and never read as numbers.
+  EXPECT_EQ(Probe(one + "CUDA_VISIBLE_DEVICES=GPU-0ab1,7,MIG-2 ", "cuda:1"),
+            "INVALID_ARGUMENT: asked for cuda:1, 1 device is visible "
+            "(CUDA_VISIBLE_DEVICES=GPU-0ab1,7,MIG-2)\n");
 }
 
 TEST(OpenDevice, ABuildWithoutCudaSaysSo) {
