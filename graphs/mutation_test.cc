@@ -116,7 +116,8 @@ class Mutator {
 
 TEST(Mutation, EveryTextGivesAGraphOrErrors) {
   std::vector<std::string> texts;
-  for (const char* name : {"cifar10_train", "cifar10_eval", "imagenet_train", "imagenet_eval"}) {
+  for (const char* name :
+       {"array", "cifar10_train", "cifar10_eval", "imagenet_train", "imagenet_eval"}) {
     texts.push_back(Read(absl::StrCat("graphs/", name, ".textproto")));
     ASSERT_EQ(testing::Misbehaviour(texts.back(), Registry::Default()), "") << name;
   }

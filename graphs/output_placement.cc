@@ -78,6 +78,13 @@ bool OutputPlanner::ChooseWhole() {
 absl::Status OutputPlanner::PlaceStages() {
   ExecutionPlan& plan = out_.plan;
   const size_t cut = plan.chain.cut, n = plan.chain.links.size();
+  if (!PlaceCache()) return absl::OkStatus();
+  plan.streams = settings_.streams > 0 ? settings_.streams : kStreams;
+  if (plan.gather != nullptr) {
+    out_.note.on_device = true;
+    LayOutGather();
+    return absl::OkStatus();
+  }
   auto behind = Tile(plan.chain, types_, cut, n, options_.device, *options_.registry);
   if (!behind) {
     AddError(link_nodes_[cut], absl::InvalidArgumentError(absl::StrCat(
@@ -88,9 +95,7 @@ absl::Status OutputPlanner::PlaceStages() {
   }
   plan.behind = *std::move(behind);
   if (!ChooseWhole()) return absl::OkStatus();
-  plan.streams = settings_.streams > 0 ? settings_.streams
-                 : plan.whole.empty()  ? kStreams
-                                       : kStreamsWithDecoder;
+  if (settings_.streams == 0 && !plan.whole.empty()) plan.streams = kStreamsWithDecoder;
   return LayOut();
 }
 

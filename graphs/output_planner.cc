@@ -49,11 +49,13 @@ void OutputPlanner::MakeStages() {
   plan.seed = options_.seed.value_or(config.seed());
   plan.rank = options_.rank;
   plan.world = options_.world;
+  plan.devices = options_.devices;
   plan.first_epoch = options_.first_epoch;
   plan.epochs = options_.epochs;
   plan.batch_size = settings_.batch_size;
   plan.tail = settings_.tail;
   plan.memory = settings_.memory;
+  plan.or_pageable = settings_.or_pageable;
   if (settings_.piece_bytes > 0) plan.piece_bytes = settings_.piece_bytes;
 }
 
@@ -91,6 +93,7 @@ void OutputPlanner::MakeNode(int index, bool behind_collate) {
         AddError(index, status);
       }
       if (stage->role() == PlanRole::kCollate) collate_node_ = index;
+      if (stage->role() == PlanRole::kCache) cache_node_ = index;
       break;
     }
   }
@@ -110,23 +113,30 @@ absl::Status OutputPlanner::OpenSource() {
                      absl::StrCat("'", node.name,
                                   "' is unbounded and cannot be shuffled; expected shuffle: NONE"));
   }
+  if (!plan.source->size() && plan.devices > 1) {
+    AddError(source_node_,
+             absl::InvalidArgumentError(absl::StrCat("is unbounded and can feed one device only, "
+                                                     "not ",
+                                                     plan.devices, "; name one, or one a process")));
+  }
   return absl::OkStatus();
 }
 
-// The chain works on the one field that is an image, or will be.
+// The chain works on the first field that is an image, or will be; where there is none, on the
+// first of all: rows of numbers, which go up as they are.
 void OutputPlanner::FindChainField() {
   ExecutionPlan& plan = out_.plan;
-  plan.field = -1;
+  if (spec_.fields.empty()) {
+    return errors_.AddNode(source_node_, plan.source_node, "", "gives no field to work on");
+  }
+  const auto first =
+      std::find_if(spec_.fields.begin(), spec_.fields.end(),
+                   [](const FieldSpec& field) { return field.encoded || field.is_image(); });
+  plan.field = first == spec_.fields.end() ? 0 : static_cast<int>(first - spec_.fields.begin());
   for (size_t i = 0; i < spec_.fields.size(); ++i) {
     const FieldSpec& field = spec_.fields[i];
-    if (field.encoded || field.is_image()) {
-      if (plan.field < 0) plan.field = static_cast<int>(i);
-    } else {
-      plan.fixed.push_back({static_cast<int>(i), field, 0});
-    }
-  }
-  if (plan.field < 0) {
-    errors_.AddNode(source_node_, plan.source_node, "", "gives no image field to work on");
+    const bool is_fixed = static_cast<int>(i) != plan.field && !field.encoded && !field.is_image();
+    if (is_fixed) plan.fixed.push_back({static_cast<int>(i), field, 0});
   }
 }
 

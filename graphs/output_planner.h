@@ -34,6 +34,10 @@ class OutputPlanner {
   void AddError(int node, const absl::Status& status);
   void FindChainField();
   void CheckCollated();
+  bool CheckCachable();
+  std::string MakeGather();
+  bool PlaceCache();
+  void LayOutGather();
   bool ChooseWhole();
   std::string WhyNotOnDevice(Place& asked, int& asking_node) const;
   absl::Status LayOut();
@@ -50,7 +54,7 @@ class OutputPlanner {
   BatchSettings settings_;
   std::vector<std::string> types_;  // Full names of the chain's options messages.
   std::vector<int> link_nodes_;     // Node indices of the chain's links.
-  int source_node_ = -1, collate_node_ = -1;
+  int source_node_ = -1, collate_node_ = -1, cache_node_ = -1;
   SampleSpec spec_;
 };
 

@@ -1,10 +1,12 @@
 #include "penstock/graphs/pipeline.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "penstock/graphs/device_statistics.h"
 #include "penstock/graphs/planner.h"
 #include "penstock/scheduler/cpu_budget.h"
 #include "penstock/scheduler/scheduler.h"
@@ -28,6 +30,11 @@ absl::Status CheckOptions(const PipelineOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("epochs is ", options.epochs, ", expected at least 0, or kForever"));
   }
+  if (options.local_world < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("local_world is ", options.local_world,
+                     ", expected at least 1, or 0 for what the launcher says"));
+  }
   if (options.first_epoch < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("first_epoch is ", options.first_epoch, ", expected at least 0"));
@@ -40,8 +47,40 @@ absl::Status CheckOptions(const PipelineOptions& options) {
   return absl::OkStatus();
 }
 
-OutputInfo MakeInfo(const Scheduler& scheduler) {
-  const ExecutionPlan& plan = scheduler.plan();
+const char* Name(DeviceKind kind) { return kind == DeviceKind::kCuda ? "a CUDA" : "a CPU"; }
+
+bool AreOne(const Device& a, const Device& b) {
+  return &a == &b || (a.kind() == DeviceKind::kCuda && b.kind() == DeviceKind::kCuda &&
+                      a.dl_device().device_id == b.dl_device().device_id);
+}
+
+// One plan is made for all.
+absl::Status CheckDevices(const std::vector<std::shared_ptr<Device>>& devices) {
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i] == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("devices: number ", i, " is null"));
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (AreOne(*devices[j], *devices[i])) {
+        return absl::InvalidArgumentError(absl::StrCat("devices: numbers ", j, " and ", i, " are ",
+                                                       devices[i]->name(),
+                                                       "; expected each device once"));
+      }
+    }
+    if (devices[i]->kind() != devices[0]->kind()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "devices: ", devices[0]->name(), " is ", Name(devices[0]->kind()), " device and ",
+          devices[i]->name(), " ", Name(devices[i]->kind()), " one; expected one kind"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string Quoted(const std::string& name) { return absl::StrCat("'", name, "'"); }
+
+// Of the schedulers of all devices.
+OutputInfo MakeInfo(const std::vector<std::unique_ptr<Scheduler>>& schedulers) {
+  const ExecutionPlan& plan = schedulers.front()->plan();
   OutputInfo info;
   info.name = plan.name;
   info.tensors.push_back({plan.output().name, plan.output().dtype, plan.output().shape});
@@ -49,25 +88,22 @@ OutputInfo MakeInfo(const Scheduler& scheduler) {
     info.tensors.push_back({fixed.spec.name, fixed.spec.dtype, fixed.spec.shape});
   }
   if (plan.source->size()) {
-    info.samples_per_epoch = scheduler.samples_per_epoch();
-    info.batches_per_epoch = scheduler.batches_per_epoch();
+    info.samples_per_epoch = info.batches_per_epoch = 0;
+    for (const auto& scheduler : schedulers) {
+      *info.samples_per_epoch += scheduler->samples_per_epoch();
+      *info.batches_per_epoch += scheduler->batches_per_epoch();
+      info.batches_by_device.push_back(scheduler->batches_per_epoch());
+    }
   }
   info.class_names = plan.source->class_names();
   info.source_summary = plan.source->summary();
   return info;
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const Graph& graph,
-                                                           PipelineOptions options) {
-  PENSTOCK_RETURN_IF_ERROR(CheckOptions(options));
-  if (options.device == nullptr) {
-    PENSTOCK_ASSIGN_OR_RETURN(options.device, CurrentCudaDevice());
-  }
-  if (!options.log) options.log = [](absl::string_view) {};
+PlannerOptions MakePlannerOptions(const PipelineOptions& options) {
   PlannerOptions planner;
-  planner.device = options.device->kind();
+  planner.device = options.devices[0]->kind();
+  planner.devices = static_cast<int64_t>(options.devices.size());
   if (options.registry != nullptr) planner.registry = options.registry;
   planner.rank = options.rank;
   planner.world = options.world;
@@ -76,40 +112,102 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const Graph& graph,
   planner.epochs = options.epochs;
   planner.max_pinned_bytes = options.max_pinned_bytes;
   planner.max_device_bytes = options.max_device_bytes;
-  PENSTOCK_ASSIGN_OR_RETURN(std::vector<PlannedOutput> plans, MakePlans(graph, planner));
+  planner.machine = ReadMemoryLimits();
+  planner.local_world = FindLocalWorld(std::getenv);
+  if (options.local_world > 0) planner.local_world = {options.local_world, "local_world"};
+  planner.log = options.log;
+  return planner;
+}
+
+// One set a device; all share the threads.
+absl::StatusOr<std::vector<SchedulerResources>> MakeResources(const PipelineOptions& options,
+                                                              int threads) {
+  SchedulerResources shared;
+  shared.threads = threads;
+  shared.log = options.log;
+  shared.check_leases = options.check_leases;
+  const int io_threads =
+      options.io_threads > 0 ? options.io_threads : std::max(kMinIoThreads, threads);
+  PENSTOCK_ASSIGN_OR_RETURN(shared.io, IoPool::Create(io_threads));
+  std::vector<SchedulerResources> resources(options.devices.size(), shared);
+  for (size_t d = 0; d < resources.size(); ++d) {
+    PENSTOCK_ASSIGN_OR_RETURN(resources[d].queue, DeviceQueue::Create(options.devices[d]));
+  }
+  return resources;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const Graph& graph,
+                                                           PipelineOptions options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckOptions(options));
+  if (options.devices.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(options.devices.emplace_back(), CurrentCudaDevice());
+  }
+  PENSTOCK_RETURN_IF_ERROR(CheckDevices(options.devices));
+  if (!options.log) options.log = [](absl::string_view) {};
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<PlannedOutput> plans,
+                            MakePlans(graph, MakePlannerOptions(options)));
 
   std::unique_ptr<Pipeline> pipeline(new Pipeline);
   pipeline->graph_name_ = graph.config().name();
+  for (const auto& device : options.devices) pipeline->info_.devices.push_back(device->name());
   const CpuBudget budget = GetCpuBudget();
   pipeline->info_.threads = options.threads > 0 ? options.threads : budget.threads;
   pipeline->info_.threads_reason = options.threads > 0 ? "as asked" : budget.reason;
-  SchedulerResources resources;
-  resources.threads = pipeline->info_.threads;
-  resources.log = options.log;
-  const int io_threads =
-      options.io_threads > 0 ? options.io_threads : std::max(kMinIoThreads, resources.threads);
-  PENSTOCK_ASSIGN_OR_RETURN(resources.io, IoPool::Create(io_threads));
-  PENSTOCK_ASSIGN_OR_RETURN(resources.queue, DeviceQueue::Create(options.device));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<SchedulerResources> resources,
+                            MakeResources(options, pipeline->info_.threads));
   for (PlannedOutput& planned : plans) {
-    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Scheduler> scheduler,
-                              Scheduler::Create(std::move(planned.plan), resources));
-    pipeline->info_.outputs.push_back(MakeInfo(*scheduler));
-    pipeline->outputs_.push_back(std::move(scheduler));
+    PENSTOCK_RETURN_IF_ERROR(pipeline->AddOutput(std::move(planned.plan), resources));
   }
   return pipeline;
 }
 
-Pipeline::~Pipeline() = default;
-
-absl::StatusOr<Scheduler*> Pipeline::Find(absl::string_view output) const {
-  if (output.empty() && outputs_.size() == 1) return outputs_[0].get();
-  std::vector<std::string> names;
-  for (const auto& scheduler : outputs_) {
-    if (scheduler->plan().name == output) return scheduler.get();
-    names.push_back(absl::StrCat("'", scheduler->plan().name, "'"));
+absl::Status Pipeline::AddOutput(ExecutionPlan plan,
+                                 absl::Span<const SchedulerResources> resources) {
+  Output& output = outputs_.emplace_back();
+  for (size_t d = 0; d < resources.size(); ++d) {
+    plan.device = static_cast<int64_t>(d);
+    PENSTOCK_ASSIGN_OR_RETURN(output.emplace_back(), Scheduler::Create(plan, resources[d]));
   }
-  return absl::InvalidArgumentError(absl::StrCat("there is no output '", output,
-                                                 "'; the graph has ", absl::StrJoin(names, ", ")));
+  info_.outputs.push_back(MakeInfo(output));
+  return absl::OkStatus();
+}
+
+Pipeline::~Pipeline() {
+  if (fork_guard_.forked()) {
+    (void)new std::vector<Output>(std::move(outputs_));  // Its end would wait for threads.
+    return;
+  }
+  Cancel();  // All at once; each then drains.
+}
+
+absl::StatusOr<const Pipeline::Output*> Pipeline::FindOutput(absl::string_view name) const {
+  if (name.empty() && outputs_.size() == 1) return outputs_.data();
+  std::vector<std::string> names;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (info_.outputs[i].name == name) return &outputs_[i];
+    names.push_back(Quoted(info_.outputs[i].name));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no output '", name, "'; the graph has ", absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<Scheduler*> Pipeline::Find(const NextOptions& options) const {
+  PENSTOCK_ASSIGN_OR_RETURN(const Output* output, FindOutput(options.output));
+  const int devices = static_cast<int>(output->size());
+  if (!options.device && devices > 1) {
+    return absl::InvalidArgumentError(absl::StrCat("device: not said of which; expected 0 to ",
+                                                   devices - 1, " for ",
+                                                   absl::StrJoin(info_.devices, ", ")));
+  }
+  const int device = options.device.value_or(0);
+  if (device < 0 || device >= devices) {
+    return absl::InvalidArgumentError(absl::StrCat("device: ", device, ", expected 0 to ",
+                                                   devices - 1, " for ",
+                                                   absl::StrJoin(info_.devices, ", ")));
+  }
+  return (*output)[device].get();
 }
 
 absl::StatusOr<std::optional<DeviceBatch>> Pipeline::Next(absl::Duration timeout) {
@@ -119,28 +217,61 @@ absl::StatusOr<std::optional<DeviceBatch>> Pipeline::Next(absl::Duration timeout
 }
 
 absl::StatusOr<std::optional<DeviceBatch>> Pipeline::Next(const NextOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(Scheduler * scheduler, Find(options.output));
-  return scheduler->Next(options.timeout);
+  if (fork_guard_.forked()) {
+    return absl::FailedPreconditionError(
+        "the pipeline was created before fork() and works in its own process only; create it in the "
+        "child");
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(Scheduler * scheduler, Find(options));
+  absl::StatusOr<std::optional<DeviceBatch>> next = scheduler->Next(options.timeout);
+  if (next.ok() || absl::IsDeadlineExceeded(next.status())) return next;
+  return EndWith(next.status());
+}
+
+// What a Next() gives instead of its own `error`.
+absl::Status Pipeline::EndWith(const absl::Status& error) {
+  {
+    const std::lock_guard lock(error_mutex_);
+    // Cancelled: by an error that another one met, if there is one.
+    if (!error_.ok() || absl::IsCancelled(error)) return error_.ok() ? error : error_;
+    error_ = error;
+  }
+  Cancel();
+  return error;
 }
 
 void Pipeline::StartEpoch(int64_t epoch) {
-  for (const auto& scheduler : outputs_) scheduler->StartEpoch(epoch);
+  if (fork_guard_.forked()) return;
+  for (const Output& output : outputs_) {
+    for (const auto& scheduler : output) scheduler->StartEpoch(epoch);
+  }
 }
 
 void Pipeline::Cancel() {
-  for (const auto& scheduler : outputs_) scheduler->Cancel();
+  if (fork_guard_.forked()) return;
+  for (const Output& output : outputs_) {
+    for (const auto& scheduler : output) scheduler->Cancel();
+  }
 }
 
 void Pipeline::Finish() {
-  for (const auto& scheduler : outputs_) scheduler->Finish();
+  if (fork_guard_.forked()) return;
+  for (const Output& output : outputs_) {
+    for (const auto& scheduler : output) scheduler->Finish();
+  }
 }
 
-RunStatistics Pipeline::Stats(absl::string_view output) const {
-  absl::StatusOr<Scheduler*> scheduler = Find(output);
-  if (!scheduler.ok()) return {};
-  RunStatistics statistics = (*scheduler)->Statistics();
-  statistics.graph = graph_name_;
-  return statistics;
+RunStatistics Pipeline::Stats(absl::string_view output, std::optional<int> device) const {
+  std::vector<RunStatistics> devices;
+  if (fork_guard_.forked()) return {};
+  if (const auto found = FindOutput(output); found.ok()) {
+    for (size_t d = 0; d < (*found)->size(); ++d) {
+      if (device && static_cast<size_t>(*device) != d) continue;
+      devices.push_back((**found)[d]->Statistics());
+      devices.back().graph = graph_name_;
+    }
+  }
+  return SumOverDevices(devices);
 }
 
 }  // namespace penstock

@@ -17,16 +17,20 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "penstock/graphs/graph.h"
 #include "penstock/memory/batch.h"
 #include "penstock/memory/device.h"
+#include "penstock/memory/fork_guard.h"
 #include "penstock/memory/open_device.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/scheduler/statistics.h"
@@ -35,11 +39,15 @@
 namespace penstock {
 
 class Scheduler;
+struct ExecutionPlan;
+struct SchedulerResources;
 
 // What a graph leaves open; every flag of the command `penstock run` fills the field of its name.
 struct PipelineOptions {
-  // OpenDevice("cuda:1"), ("host"), ("sim"); null: the caller's current CUDA device.
-  std::shared_ptr<Device> device;
+  // Where batches go: OpenDevices("cuda:0,cuda:1"). Several get the batches of each epoch in turn,
+  // batch n the n-th modulo their number, and each is an output of its own with its own seats; all
+  // must be of one kind, and none may be there twice. Empty: the caller's current CUDA device.
+  std::vector<std::shared_ptr<Device>> devices;
   // Of `world` processes that share each epoch, this one is number `rank`.
   int64_t rank = 0, world = 1;
   // Threads that work on samples, 1 to 4096; 0: what affinity and cgroup allow.
@@ -47,8 +55,17 @@ struct PipelineOptions {
   // Threads that read files, 1 to 4096; 0: as `threads`, at least 4. They sleep when they have
   // nothing to read.
   int io_threads = 0;
-  // Budgets for the plan's slabs, in bytes; 0: none. A plan that needs more is refused.
+  // Budgets for the memory plan, in bytes; 0: none. Pinned: of all outputs and devices together;
+  // device: of all outputs, on each. A plan that needs more is refused with InvalidArgument, and one
+  // that needs more than the machine has left (cgroups, MemAvailable) with ResourceExhausted.
   int64_t max_pinned_bytes = 0, max_device_bytes = 0;
+  // Processes on this machine that run such a pipeline, and may each have their share of what is
+  // left; 0: as the launcher says (LOCAL_WORLD_SIZE and the like), or 1.
+  int64_t local_world = 0;
+  // Looks for a consumer that writes into a batch after having released it, and ends the run with an
+  // error that names batch and streams. For debugging: each round of a seat fills and reads back its
+  // slabs, and waits for that. See memory/lease_check.h.
+  bool check_leases = false;
   // Overrides the graph's seed.
   std::optional<uint64_t> seed;
   // The run goes over epochs [first_epoch, first_epoch + epochs); kForever: without end.
@@ -65,6 +82,8 @@ struct NextOptions {
   absl::Duration timeout = absl::InfiniteDuration();
   // Name of a terminal node; may be left out where there is one.
   std::string output;
+  // Index in PipelineOptions.devices; may be left out where there is one.
+  std::optional<int> device;
 };
 
 // What is known before the first batch.
@@ -76,18 +95,24 @@ struct TensorInfo {
 struct OutputInfo {
   std::string name;  // Of the terminal node.
   std::vector<TensorInfo> tensors;
-  // Of this rank; nullopt for an unbounded source.
+  // Of this rank, all devices together; nullopt for an unbounded source.
   std::optional<int64_t> samples_per_epoch, batches_per_epoch;
+  // Batches an epoch by device, in the order of PipelineInfo.devices; they differ by at most one,
+  // and not at all where the devices' number divides batches_per_epoch. Empty for an unbounded
+  // source.
+  std::vector<int64_t> batches_by_device;
   std::vector<std::string> class_names;
   std::string source_summary;
 };
 struct PipelineInfo {
-  std::vector<OutputInfo> outputs;
+  std::vector<OutputInfo> outputs;   // One a terminal node.
+  std::vector<std::string> devices;  // Names, in the order of PipelineOptions.devices.
   int threads = 1;
   std::string threads_reason;
 };
 
-// Thread-safe. The destructor cancels, drains and joins; batches may outlive it.
+// Thread-safe. The destructor cancels, drains and joins; batches may outlive it. In a forked child
+// there are none of its threads: Next() then gives FailedPrecondition, and all else does nothing.
 class Pipeline {
  public:
   // Validates, allocates every pool once, and starts to fill it. InvalidArgument: graph or options
@@ -98,32 +123,46 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // The next batch of an output, in order; may be called from several threads, and each batch goes
-  // to one of them. nullopt: once at each epoch's end, to one caller; after the last epoch to all,
-  // for ever. An error ends the run: the first one in the order of batches, then the same for ever.
-  // Prefetch goes on across the end of an epoch.
+  // The next batch of an output on a device, in order; may be called from several threads, and each
+  // batch goes to one of them. nullopt: once at each epoch's end, to one caller; after the last
+  // epoch to all, for ever. Prefetch goes on across the end of an epoch. Outputs and devices share
+  // threads and nothing else: one whose consumer holds its batches holds back nobody.
+  //
+  // An error ends the run on all outputs and devices: each gives the first error that any of them
+  // gave (of one: the first in the order of batches), for ever. DeadlineExceeded is none, and
+  // neither is InvalidArgument, which names the outputs or devices to choose from.
   absl::StatusOr<std::optional<DeviceBatch>> Next(
       absl::Duration timeout = absl::InfiniteDuration());
   absl::StatusOr<std::optional<DeviceBatch>> Next(const NextOptions& options);
 
-  // Goes on at the beginning of `epoch`, on every output; what is prefetched is dropped.
+  // Goes on at the beginning of `epoch`, on every output and device; what is prefetched is dropped.
   void StartEpoch(int64_t epoch);
   // Wakes every Next() with CANCELLED, for ever.
   void Cancel();
   // Closes unbounded sources; what has arrived is still delivered.
   void Finish();
 
-  // Of an output, as in NextOptions.
-  RunStatistics Stats(absl::string_view output = "") const;
+  // Of an output, as in NextOptions; without `device`, of all devices together (SumOverDevices()).
+  // Empty if there is no such output or device.
+  RunStatistics Stats(absl::string_view output = "", std::optional<int> device = {}) const;
   const PipelineInfo& Info() const { return info_; }
 
  private:
-  Pipeline() = default;
-  absl::StatusOr<Scheduler*> Find(absl::string_view output) const;
+  // The schedulers of one terminal node, by device.
+  using Output = std::vector<std::unique_ptr<Scheduler>>;
 
+  Pipeline() = default;
+  absl::Status AddOutput(ExecutionPlan plan, absl::Span<const SchedulerResources> resources);
+  absl::StatusOr<const Output*> FindOutput(absl::string_view name) const;
+  absl::StatusOr<Scheduler*> Find(const NextOptions& options) const;
+  absl::Status EndWith(const absl::Status& error);
+
+  const ForkGuard fork_guard_;
   std::string graph_name_;
   PipelineInfo info_;
-  std::vector<std::unique_ptr<Scheduler>> outputs_;
+  std::vector<Output> outputs_;
+  std::mutex error_mutex_;
+  absl::Status error_;  // Of the run: the first that a Next() gave.
 };
 
 }  // namespace penstock

@@ -37,6 +37,18 @@ void AppendLinks(const PlannedOutput& output, std::string* text) {
   }
 }
 
+void AppendCache(const PlannedOutput& output, std::string* text) {
+  const CachePlan& cache = output.plan.cache;
+  if (cache.samples == 0) return;
+  const char* place = cache.place == CachePlace::kDevice   ? "device memory"
+                      : cache.place == CachePlace::kPinned ? "pinned memory"
+                                                           : "host memory";
+  absl::StrAppendFormat(text, "  %-28s %-7s %d of %d samples in %s, %s%s\n", "cache", "",
+                        cache.samples, *output.plan.source->size(), place, Bytes(cache.bytes()),
+                        cache.map_file ? ", where the file is mapped" : "");
+  absl::StrAppend(text, "    because: ", output.note.cache_why, "\n");
+}
+
 void AppendSteps(const char* title, const std::vector<DeviceStep>& steps, std::string* text) {
   if (steps.empty()) return;
   absl::StrAppend(text, title);
@@ -50,7 +62,13 @@ std::string PlanReport(const PlannedOutput& output) {
   const ExecutionPlan& plan = output.plan;
   std::string text = absl::StrCat("output '", plan.name, "'\n");
   AppendSource(plan, &text);
+  AppendCache(output, &text);
   AppendLinks(output, &text);
+  if (plan.gather != nullptr) {
+    absl::StrAppend(&text, "device step of all samples: [gather",
+                    plan.chain.links.empty() ? "" : "+", plan.Names(0, plan.chain.links.size()),
+                    "]\n");
+  }
   AppendSteps("device steps of encoded samples:", plan.whole, &text);
   AppendSteps("device steps of finished samples:", plan.behind, &text);
   absl::StrAppend(&text, "stages before Collate run on the ",
@@ -61,7 +79,9 @@ std::string PlanReport(const PlannedOutput& output) {
   absl::StrAppendFormat(&text, "order: %s, seed %d, rank %d of %d\n",
                         plan.shuffle ? "shuffled" : "as the source numbers them", plan.seed,
                         plan.rank, plan.world);
-  absl::StrAppend(&text, "memory: ", plan.seats, " batches in flight\n");
+  absl::StrAppend(&text, "memory: ", plan.seats, " batches in flight",
+                  plan.devices > 1 ? absl::StrCat(" on each of ", plan.devices, " devices") : "",
+                  "\n");
   absl::StrAppend(&text, plan.memory == HostMemory::kPinned ? "  pinned   " : "  pageable ",
                   Bytes(plan.layout.host_bytes() * plan.seats), "\n");
   const size_t arenas = (plan.arena_bytes + plan.scratch_bytes) * plan.streams;

@@ -2,39 +2,13 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "penstock/graphs/graph_errors.h"
+#include "penstock/graphs/memory_plan.h"
 #include "penstock/graphs/output_planner.h"
 #include "penstock/graphs/validate.h"
 #include "penstock/memory/status_macros.h"
 
 namespace penstock {
-namespace {
-
-// Bytes of all outputs against the budgets.
-absl::Status CheckBudgets(const std::vector<PlannedOutput>& outputs,
-                          const PlannerOptions& options) {
-  int64_t pinned = 0, device = 0;
-  for (const PlannedOutput& output : outputs) {
-    const ExecutionPlan& plan = output.plan;
-    if (plan.memory == HostMemory::kPinned) {
-      pinned += static_cast<int64_t>(plan.layout.host_bytes()) * plan.seats;
-    }
-    device += static_cast<int64_t>(plan.layout.device_bytes()) * plan.seats +
-              static_cast<int64_t>(plan.arena_bytes + plan.scratch_bytes) * plan.streams;
-  }
-  const auto check = [](int64_t bytes, int64_t limit, const char* what, const char* flag) {
-    if (limit == 0 || bytes <= limit) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("the plan takes ", bytes, " bytes of ", what, ", but ", flag, " allows ",
-                     limit, "; raise it, or lower batches_in_flight or batch_size"));
-  };
-  PENSTOCK_RETURN_IF_ERROR(
-      check(pinned, options.max_pinned_bytes, "host pinned memory", "max_pinned_bytes"));
-  return check(device, options.max_device_bytes, "device memory", "max_device_bytes");
-}
-
-}  // namespace
 
 absl::StatusOr<std::vector<PlannedOutput>> MakePlans(const Graph& graph,
                                                      const PlannerOptions& options) {
@@ -57,7 +31,7 @@ absl::StatusOr<std::vector<PlannedOutput>> MakePlans(const Graph& graph,
     outputs.push_back(planner.Take());
   }
   if (!errors.empty()) return errors.status();
-  PENSTOCK_RETURN_IF_ERROR(CheckBudgets(outputs, options));
+  PENSTOCK_RETURN_IF_ERROR(SettleMemory(outputs, options));
   return outputs;
 }
 

@@ -43,13 +43,13 @@ TEST_P(PrebuiltTest, AsksForData) {
   ASSERT_FALSE(graph.ok());
   const std::string message(graph.status().message());
   EXPECT_EQ(message.find(path() + ":"), 0u) << message;
-  EXPECT_NE(message.find("root: ${data} has no value; give it with --data PATH"), std::string::npos)
+  EXPECT_NE(message.find(": ${data} has no value; give it with --data PATH"), std::string::npos)
       << message;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PrebuiltTest,
-                         ::testing::Values("cifar10_train", "cifar10_eval", "imagenet_train",
-                                           "imagenet_eval"));
+                         ::testing::Values("array", "cifar10_train", "cifar10_eval",
+                                           "imagenet_train", "imagenet_eval"));
 
 }  // namespace
 }  // namespace penstock

@@ -64,12 +64,17 @@ void LinkInput(const NodeConfig& config, int i, std::vector<ValidNode>& nodes,
 }
 
 // What may follow at a place of the flow. In the order of the flow.
-enum class Section { kUnknown, kHost, kCollated, kPinned, kUploaded };
+enum class Section { kUnknown, kSource, kHost, kCollated, kPinned, kUploaded };
 
 struct Step {
   Section next;
   std::string problem;  // "" if the node may stand here.
 };
+
+Step AfterCache(Section section) {
+  if (section <= Section::kSource) return {Section::kHost, ""};
+  return {section, "Cache keeps what a source gives; move it directly behind the source"};
+}
 
 Step AfterCollate(Section section) {
   if (section <= Section::kHost) return {Section::kCollated, ""};
@@ -122,29 +127,34 @@ Step AfterSampleStage(Section section) {
 
 Step After(Section section, const ValidNode& node) {
   if (node.entry == nullptr) return {Section::kUnknown, ""};
+  // Only a Cache tells the two apart.
+  const Section host = section == Section::kSource ? Section::kHost : section;
   switch (node.entry->role) {
     case Registry::Role::kSource:
-      return {Section::kHost, ""};
+      return {Section::kSource, ""};
     case Registry::Role::kSample:
-      return AfterSampleStage(section);
+      return AfterSampleStage(host);
     case Registry::Role::kBatch:
-      return AfterBatchStage(section);
+      return AfterBatchStage(host);
     case Registry::Role::kPlan:
       break;
   }
   switch (node.entry->plan()->role()) {
+    case PlanRole::kCache:
+      return AfterCache(section);
     case PlanRole::kCollate:
-      return AfterCollate(section);
+      return AfterCollate(host);
     case PlanRole::kPin:
-      return AfterPin(section);
+      return AfterPin(host);
     case PlanRole::kUpload:
       break;
   }
-  return AfterUpload(section);
+  return AfterUpload(host);
 }
 
 std::string EndProblem(Section section) {
   switch (section) {
+    case Section::kSource:
     case Section::kHost:
       return "the flow ends here without Collate and Upload; put both behind it";
     case Section::kCollated:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -22,9 +23,16 @@ struct BatchInfo {
   int64_t epoch = 0;
   int64_t valid = 0;  // Rows with a good sample: shape[0] less the marked ones.
   std::vector<int64_t> ids;
-  std::vector<std::string> keys;     // A file's relative path, say.
-  std::vector<std::string> tags;     // What a pushed sample was given; empty otherwise.
+  std::vector<std::string> tags;     // What pushed samples were given; empty for other sources.
   std::vector<absl::Status> status;  // Empty when every row is good; else one a row.
+
+  // A sample's name for people, by its id; thread-safe. Shared by all batches of a source.
+  using KeyOf = std::function<std::string(int64_t id)>;
+  std::shared_ptr<const KeyOf> key_of;
+  // A file's relative path, say.
+  std::string key(int64_t row) const {
+    return key_of == nullptr ? "" : (*key_of)(ids[static_cast<size_t>(row)]);
+  }
 };
 
 // A batch in its slab, before upload: what a BatchStage works on.

@@ -8,6 +8,11 @@
 
 namespace penstock {
 
+void BatchSpec::Ids(int64_t begin, absl::Span<int64_t> out) const {
+  if (order) return order->Map(positions.begin + begin, out);
+  std::iota(out.begin(), out.end(), positions.begin + begin);
+}
+
 absl::StatusOr<BatchSequence> BatchSequence::Create(const ExecutionPlan& plan) {
   const int64_t samples = plan.source->size().value_or(0);
   PENSTOCK_ASSIGN_OR_RETURN(
@@ -24,6 +29,7 @@ BatchSequence::BatchSequence(const ExecutionPlan& plan, EpochLayout layout)
 
 void BatchSequence::StartEpoch(int64_t epoch) {
   epoch_ = epoch;
+  ++epochs_started_;
   step_ = 0;
   ended_ = false;
   permutation_.reset();
@@ -37,6 +43,7 @@ NextItem BatchSequence::Next() {
   if (unbounded_ != nullptr) return NextOfUnbounded();
   const bool last = plan_->epochs != kForever && epoch_ >= plan_->first_epoch + plan_->epochs;
   if (ended_ || last) return {NextItem::Kind::kRunEnd, {}};
+  while (step_ < layout_.batches() && !IsOurs(step_)) ++step_;
   if (step_ == layout_.batches()) {
     // Without samples "for ever" would be an endless row of empty epochs.
     const bool empty = layout_.batches() == 0 && plan_->epochs == kForever;
@@ -44,14 +51,25 @@ NextItem BatchSequence::Next() {
     ended_ = empty;
     return {NextItem::Kind::kEpochEnd, {}};
   }
-  const PositionRange range = layout_.Batch(step_++);
-  NextItem item = {NextItem::Kind::kBatch, {sequence_++, epoch_, {}}};
-  item.batch.ids.resize(range.count());
-  std::iota(item.batch.ids.begin(), item.batch.ids.end(), range.begin);
-  if (permutation_) {
-    for (int64_t& id : item.batch.ids) id = (*permutation_)(id);
-  }
+  NextItem item = {NextItem::Kind::kBatch, {}};
+  item.batch.sequence = epochs_started_ * layout_.batches() + step_;
+  item.batch.epoch = epoch_;
+  item.batch.positions = layout_.Batch(step_++);
+  item.batch.order = permutation_;
   return item;
+}
+
+int64_t BatchSequence::batches_per_epoch() const {
+  return (layout_.batches() + plan_->devices - 1 - plan_->device) / plan_->devices;
+}
+
+int64_t BatchSequence::samples_per_epoch() const {
+  if (plan_->devices == 1) return layout_.samples_of_rank();
+  int64_t samples = 0;
+  for (int64_t step = plan_->device; step < layout_.batches(); step += plan_->devices) {
+    samples += layout_.Batch(step).count();
+  }
+  return samples;
 }
 
 NextItem BatchSequence::NextOfUnbounded() {
@@ -65,10 +83,11 @@ NextItem BatchSequence::NextOfUnbounded() {
     return {NextItem::Kind::kEpochEnd, {}};
   }
   if (waiting < plan_->batch_size && !closed) return {NextItem::Kind::kNothingYet, {}};
-  NextItem item = {NextItem::Kind::kBatch, {sequence_++, epoch_, {}}};
-  item.batch.ids.resize(std::min(waiting, plan_->batch_size));
-  std::iota(item.batch.ids.begin(), item.batch.ids.end(), arrived_used_);
-  arrived_used_ += static_cast<int64_t>(item.batch.ids.size());
+  NextItem item = {NextItem::Kind::kBatch, {}};
+  item.batch.sequence = step_++;
+  item.batch.epoch = epoch_;
+  item.batch.positions = {arrived_used_, arrived_used_ + std::min(waiting, plan_->batch_size)};
+  arrived_used_ = item.batch.positions.end;
   return item;
 }
 

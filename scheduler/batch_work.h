@@ -27,6 +27,8 @@ struct RowWork {
   std::byte* place = nullptr;    // Where it is read to; null for bytes that are in memory.
   bool in_encoded_part = false;  // `place` lies in the slab.
   bool finished = true;          // Goes up finished (else encoded).
+  bool kept = false;             // In the cache: nothing is read.
+  std::byte* slot = nullptr;     // Of a row that goes up to be gathered: where the source writes it.
 };
 
 // What one batch runs on the device: its rows of either kind, cut into waves that an arena holds.
@@ -40,9 +42,10 @@ struct Waves {
 struct BatchWork {
   int64_t generation = 0, slot = 0;  // Of delivery.
   BatchSpec spec;
+  std::vector<int64_t> ids;  // By row, once they are located.
   Seat* seat = nullptr;
   int stream = 0;
-  std::vector<RowWork> rows;           // At least spec.ids.size().
+  std::vector<RowWork> rows;           // At least count().
   std::vector<std::byte> host_params;  // Of links without a table, by link, then row.
   size_t encoded_used = 0;             // Bytes of the slab's encoded part.
   std::atomic<int> remaining{0};       // Chunks of the phase that runs.
@@ -51,7 +54,7 @@ struct BatchWork {
   std::shared_ptr<Event> ready_event;  // Recorded behind the batch's last device work.
   std::shared_ptr<BatchTiming> timing;
 
-  int count() const { return static_cast<int>(spec.ids.size()); }
+  int count() const { return static_cast<int>(spec.count()); }
 
   // Keeps the failure of the lowest row. Thread-safe.
   void Fail(int row, absl::Status status) {
@@ -65,9 +68,9 @@ struct BatchWork {
   // Only once no thread works on it any more.
   const absl::Status& failure() const { return failure_; }
 
-  void Start(BatchSpec next) {
-    spec = std::move(next);
-    if (rows.size() < spec.ids.size()) rows.resize(spec.ids.size());
+  void Start(const BatchSpec& next) {
+    spec = next;
+    ids.resize(count());
     encoded_used = 0;
     slab_writes = 0;
     scratch_writes = 0;
@@ -88,6 +91,7 @@ struct BatchWork {
 // nothing: `work` is moved out by whoever delivers the batch.
 struct Envelope {
   std::unique_ptr<BatchWork> work;
+  std::shared_ptr<void> hold;  // Of the flow, for a batch that is not in its nodes all the way.
 };
 using EnvelopePtr = std::shared_ptr<Envelope>;
 
@@ -97,5 +101,8 @@ struct Chunk {
   int begin = 0, end = 0;
   absl::Time ready;  // When its bytes were there.
 };
+
+// How many chunks of `chunk_rows` rows make `rows`.
+inline int Chunks(int rows, int chunk_rows) { return (rows + chunk_rows - 1) / chunk_rows; }
 
 }  // namespace penstock

@@ -12,8 +12,12 @@ constexpr size_t kViewAlignment = 16;
 
 absl::StatusOr<std::unique_ptr<DeviceSteps>> DeviceSteps::Create(Device& device,
                                                                  const ExecutionPlan& plan,
-                                                                 const SlabTables& tables) {
+                                                                 const SlabTables& tables,
+                                                                 const RowCache* cache) {
   std::unique_ptr<DeviceSteps> steps(new DeviceSteps(device, plan, tables));
+  if (plan.gather != nullptr) {
+    steps->gather_ = std::make_unique<GatherSteps>(device, plan, tables, *cache);
+  }
   for (int i = 0; i < plan.streams; ++i) {
     StreamLane lane;
     PENSTOCK_ASSIGN_OR_RETURN(lane.arena,
@@ -29,6 +33,7 @@ size_t DeviceSteps::device_bytes() const {
 }
 
 void DeviceSteps::Prepare(BatchWork& work) const {
+  if (gather_ != nullptr) return;
   Waves& waves = work.waves;
   waves.encoded.clear();
   waves.finished.clear();
@@ -84,13 +89,20 @@ std::vector<CopyRange> DeviceSteps::Copies(const BatchWork& work) const {
       copies.push_back({seat.device + offset, seat.host + offset, bytes});
     }
   };
+  if (plan_.tables_in_place()) {
+    add(layout.encoded_at(), work.encoded_used);
+    return copies;
+  }
   add(0, layout.tables + work.encoded_used);
-  for (const int32_t row : work.waves.finished)
+  if (gather_ != nullptr) return copies;
+  for (const int32_t row : work.waves.finished) {
     add(layout.rows_at() + row * layout.row, layout.row);
+  }
   return copies;
 }
 
 absl::Status DeviceSteps::Enqueue(const BatchWork& work) const {
+  if (gather_ != nullptr) return gather_->Enqueue(work, stream(work.stream));
   PENSTOCK_RETURN_IF_ERROR(
       EnqueueSteps(plan_.whole, plan_.encoded_rows, work.waves.encoded_sizes, work));
   return EnqueueSteps(plan_.behind, plan_.finished_rows, work.waves.finished_sizes, work);
@@ -145,7 +157,8 @@ std::vector<std::pair<std::string, TensorView>> DeviceSteps::Tensors(const Batch
     view.device = device_.dl_device();
     tensors.emplace_back(spec.name, std::move(view));
   };
-  const bool has_output = plan_.chain.links.size() > plan_.chain.cut;
+  const bool has_output =
+      plan_.gather != nullptr || plan_.chain.links.size() > plan_.chain.cut;
   add(plan_.output(), has_output ? plan_.layout.outputs_at() : plan_.layout.rows_at());
   for (const FixedField& fixed : plan_.fixed) add(fixed.spec, fixed.table);
   return tensors;

@@ -13,6 +13,7 @@
 #include "penstock/scheduler/batch_work.h"
 #include "penstock/scheduler/counters.h"
 #include "penstock/scheduler/execution_plan.h"
+#include "penstock/scheduler/gather_steps.h"
 #include "penstock/scheduler/slab_tables.h"
 
 namespace penstock {
@@ -34,9 +35,14 @@ struct StreamLane {
 class DeviceSteps {
  public:
   // Creates the plan's streams and arenas. All must outlive it.
+  // `cache` is null where the plan has none.
   static absl::StatusOr<std::unique_ptr<DeviceSteps>> Create(Device& device,
                                                              const ExecutionPlan& plan,
-                                                             const SlabTables& tables);
+                                                             const SlabTables& tables,
+                                                             const RowCache* cache);
+
+  // Of a plan whose rows are gathered; see GatherSteps.
+  void Fill(BatchWork& work, int begin, int end) const { gather_->Fill(work, begin, end); }
 
   // Before upload, since the tables go up with it: settles work.waves, writes the row lists, and
   // the addresses of what lies between two steps. Waves reuse the arena in stream order.
@@ -64,6 +70,7 @@ class DeviceSteps {
   Device& device_;
   const ExecutionPlan& plan_;
   const SlabTables& tables_;
+  std::unique_ptr<GatherSteps> gather_;
   std::vector<StreamLane> lanes_;
 };
 

@@ -10,7 +10,9 @@
 #include "penstock/memory/slab.h"
 #include "penstock/stages/batch_stage.h"
 #include "penstock/stages/device_stage.h"
+#include "penstock/stages/gather_stage.h"
 #include "penstock/stages/order/epoch.h"
+#include "penstock/stages/plan_stage.h"
 #include "penstock/stages/sample_chain.h"
 #include "penstock/stages/source.h"
 
@@ -30,7 +32,7 @@ struct FixedField {
 
 struct BatchStep {
   std::string node;
-  std::unique_ptr<BatchStage> stage;
+  std::shared_ptr<BatchStage> stage;
   uint64_t random_key = 0;
 };
 
@@ -38,8 +40,18 @@ struct BatchStep {
 struct DeviceStep {
   std::string name;  // "decode_image+center_crop"
   size_t begin = 0, end = 0;
-  std::unique_ptr<DeviceStage> stage;
+  std::shared_ptr<DeviceStage> stage;
   size_t descriptors = kNoTable;  // Table offset.
+};
+
+// Rows that are kept for the whole run, in the order of their ids: those of [0, samples). Filled
+// before the first batch. See cache.proto.
+struct CachePlan {
+  CachePlace place = CachePlace::kHost;
+  int64_t samples = 0;    // 0: there is no cache.
+  size_t pitch = 0;       // Bytes from one row to the next.
+  bool map_file = false;  // kPinned: the source's stored rows, page-locked where they are mapped.
+  size_t bytes() const { return pitch * static_cast<size_t>(samples); }
 };
 
 // There is one plan. A row goes up `encoded` and runs `whole` (which tiles the chain from its first
@@ -48,16 +60,23 @@ struct DeviceStep {
 // oversize row are finished rows too. With nothing behind Upload the device's rows part is the
 // delivered tensor.
 //
-// One a terminal node of the graph. Immutable once made, but for what its stages say of themselves.
+// Where samples are kept within the device's reach, `gather` runs the whole chain instead: each row
+// is taken from the cache, or, if it is not kept, from the slab's encoded part, where it goes up as
+// the source gave it. There are no finished rows then.
+//
+// One a terminal node of the graph. Immutable once made. Copies share their stages: each device of a
+// run has one.
 struct ExecutionPlan {
   std::string name;  // Of the terminal node.
   std::string source_node;
-  std::unique_ptr<Source> source;
+  std::shared_ptr<Source> source;
   SampleChain chain;
   int field = 0;  // Index in the sample of the field that the chain works on.
   std::vector<FixedField> fixed;
   std::vector<BatchStep> batch_steps;
   std::vector<DeviceStep> whole, behind;
+  std::shared_ptr<GatherStage> gather;
+  size_t entries = kNoTable;  // Table of the gather stage's entries.
 
   SlabLayout layout;
   // Table offsets in the slab; kNoTable where the device needs no such table.
@@ -67,7 +86,9 @@ struct ExecutionPlan {
   // Device memory of one stream: what lies between two device steps, and the steps' scratch.
   size_t arena_bytes = 0, scratch_bytes = 0;
 
+  CachePlan cache;
   HostMemory memory = HostMemory::kPinned;
+  bool or_pageable = false;  // Where page-locked memory is refused, pageable will do.
   int seats = 4;
   int streams = 2;
   int64_t piece_bytes = kDefaultPieceBytes;
@@ -77,10 +98,16 @@ struct ExecutionPlan {
   bool shuffle = false;
   uint64_t seed = 0;
   int64_t rank = 0, world = 1;
+  // The rank's batches go to its `devices` in turn; this plan is for number `device`.
+  int64_t device = 0, devices = 1;
   int64_t first_epoch = 0;
   int64_t epochs = 1;  // kForever: without end.
 
   bool has_encoded_part() const { return !whole.empty(); }
+  // Every sample is kept within the device's reach.
+  bool resident() const { return gather != nullptr && cache.samples == source->size(); }
+  // The device reads what the host writes by row, so that nothing of it goes up.
+  bool tables_in_place() const { return gather != nullptr && memory == HostMemory::kPinned; }
   // The delivered tensor's spec, of one sample.
   const FieldSpec& output() const { return chain.spec(chain.links.size()); }
   // "decode_image+center_crop": links [begin, end).

@@ -15,12 +15,12 @@ namespace {
 namespace flow = oneapi::tbb::flow;
 
 // A reservation of the graph, taken before work leaves it and dropped last: Drain() waits for it.
-// Shared, since std::function copies what it holds.
-template <class Gateway>
-std::shared_ptr<void> Hold(Gateway& gateway) {
-  gateway.reserve_wait();
-  return std::shared_ptr<void>(&gateway,
-                               [](void* held) { static_cast<Gateway*>(held)->release_wait(); });
+// Shared, since std::function copies what it holds. `Graph`: a graph, or a gateway into one.
+template <class Graph>
+std::shared_ptr<void> Reserve(Graph& graph) {
+  graph.reserve_wait();
+  return std::shared_ptr<void>(&graph,
+                               [](void* held) { static_cast<Graph*>(held)->release_wait(); });
 }
 
 }  // namespace
@@ -38,6 +38,8 @@ class Flow::Graph {
   }
 
   void Submit(const EnvelopePtr& envelope) { nodes_->read.try_put(envelope); }
+  void SubmitRows(const Chunk& chunk) { nodes_->rows.try_put(chunk); }
+  std::shared_ptr<void> Hold() { return Reserve(nodes_->graph); }
   void Drain() { nodes_->graph.wait_for_all(); }
 
  private:
@@ -46,12 +48,13 @@ class Flow::Graph {
   using CompleteNode = flow::function_node<EnvelopePtr, EnvelopePtr>;
   using UploadNode = flow::async_node<EnvelopePtr, EnvelopePtr>;
   using DeliverNode = flow::function_node<EnvelopePtr, flow::continue_msg>;
+  using RowsNode = flow::function_node<Chunk, flow::continue_msg>;
 
   struct Nodes {
     explicit Nodes(Graph* self)
         : read(graph, flow::unlimited,
                [self](const EnvelopePtr& envelope, ReadNode::gateway_type& gateway) {
-                 auto hold = Hold(gateway);
+                 auto hold = Reserve(gateway);
                  self->bodies_.read(
                      envelope, [&gateway](const Chunk& chunk) { gateway.try_put(chunk); },
                      [hold] {});
@@ -70,12 +73,16 @@ class Flow::Graph {
                    }),
           upload(graph, flow::unlimited,
                  [self](const EnvelopePtr& envelope, UploadNode::gateway_type& gateway) {
-                   auto hold = Hold(gateway);
+                   auto hold = Reserve(gateway);
                    self->bodies_.upload(envelope,
                                         [&gateway, envelope, hold] { gateway.try_put(envelope); });
                  }),
           deliver(graph, flow::unlimited, [self](const EnvelopePtr& envelope) {
             self->bodies_.deliver(*envelope);
+            return flow::continue_msg();
+          }),
+          rows(graph, flow::unlimited, [self](const Chunk& chunk) {
+            self->bodies_.rows(chunk);
             return flow::continue_msg();
           }) {
       flow::make_edge(read, sample);
@@ -89,6 +96,7 @@ class Flow::Graph {
     CompleteNode complete;
     UploadNode upload;
     DeliverNode deliver;
+    RowsNode rows;
   };
 
   const FlowBodies bodies_;
@@ -103,6 +111,10 @@ Flow::Flow(int threads, FlowBodies bodies)
 Flow::~Flow() { Drain(); }
 
 void Flow::Submit(const EnvelopePtr& envelope) { graph_->Submit(envelope); }
+
+void Flow::SubmitRows(const Chunk& chunk) { graph_->SubmitRows(chunk); }
+
+std::shared_ptr<void> Flow::Hold() { return graph_->Hold(); }
 
 void Flow::Drain() { graph_->Drain(); }
 

@@ -3,6 +3,9 @@
 //
 //   Submit ─► read (async) ─► sample (a task a chunk) ─► complete ─► upload (async) ─► deliver
 //
+// A batch that needs no reading and no upload takes a short way: SubmitRows ─► rows (a task a chunk),
+// and whoever is done last hands it on; a Hold keeps the flow from draining meanwhile.
+//
 // Every message belongs to an admitted batch, so no queue here can grow; nothing in it rejects,
 // limits or blocks. Failed batches pass through all nodes. Bodies must not throw.
 #pragma once
@@ -27,6 +30,8 @@ struct FlowBodies {
   // Starts the upload; `end()` is called once, from any thread, when it has been issued.
   std::function<void(const EnvelopePtr&, std::function<void()> end)> upload;
   std::function<void(Envelope&)> deliver;
+  // The short way.
+  std::function<void(const Chunk&)> rows;
 };
 
 class Flow {
@@ -40,6 +45,10 @@ class Flow {
 
   // Thread-safe. Not after Drain() has begun.
   void Submit(const EnvelopePtr& envelope);
+  // One chunk of a batch; its Envelope has a Hold of this flow.
+  void SubmitRows(const Chunk& chunk);
+  // Drain() waits until it is gone.
+  std::shared_ptr<void> Hold();
   // Waits until every submitted batch has been delivered. Not from a body.
   void Drain();
 

@@ -33,24 +33,30 @@ void GrowStaging(Seat& seat, size_t bytes) {
 }  // namespace
 
 HostSteps::HostSteps(const ExecutionPlan& plan, const SlabTables& tables, RunCounters& counters)
-    : plan_(plan), tables_(tables), counters_(counters), chunk_rows_(ChunkRows(plan)) {}
+    : plan_(plan), tables_(tables), counters_(counters), stored_rows_(plan.source->stored_rows()), chunk_rows_(ChunkRows(plan)) {}
 
 void HostSteps::Fail(BatchWork& work, int row, const std::string& node,
                      const absl::Status& status) const {
-  const std::string& key = work.rows[row].sample.key;
   work.Fail(row, Prefixed(absl::StrCat("node '", node, "', batch ", work.spec.sequence,
-                                       ", sample '", key, "'"),
+                                       ", sample '", plan_.source->key(work.ids[row]), "'"),
                           status));
 }
 
 bool HostSteps::Locate(BatchWork& work) const {
   bool known = true;
+  work.spec.Ids(0, absl::MakeSpan(work.ids));
+  if (work.rows.size() < work.ids.size()) work.rows.resize(work.ids.size());
   for (int row = 0; row < work.count(); ++row) {
     RowWork& r = work.rows[row];
-    const int64_t id = work.spec.ids[row];
+    const int64_t id = work.ids[row];
     r.sample.id = id;
-    r.sample.key = plan_.source->key(id);
     r.sample.tag.clear();
+    r.kept = cache_ != nullptr && cache_->Has(id);
+    if (r.kept) {
+      r.extent = {};
+      r.bytes = 0;
+      continue;
+    }
     r.extent = plan_.source->Locate(id);
     r.bytes = r.extent.memory ? static_cast<int64_t>(r.extent.memory->size())
                               : r.extent.bytes.value_or(-1);
@@ -77,13 +83,20 @@ void HostSteps::Place(BatchWork& work) const {
     r.in_encoded_part =
         plan_.has_encoded_part() && work.encoded_used + bytes <= plan_.layout.encoded;
     r.finished = !r.in_encoded_part;
-    r.place = nullptr;
+    r.place = r.slot = nullptr;
+    if (r.kept) continue;
+    std::byte* const used = work.seat->host + plan_.layout.encoded_at() + work.encoded_used;
     if (r.in_encoded_part) {
-      r.place = work.seat->host + plan_.layout.encoded_at() + work.encoded_used;
+      r.place = used;
       work.encoded_used += bytes;
-    } else if (!r.extent.memory) {
-      staged += bytes;
+    } else if (plan_.gather != nullptr) {
+      r.slot = used;
+      work.encoded_used += plan_.cache.pitch;
+    } else if (stored_rows_ && plan_.chain.cut == 0) {
+      r.slot = tables_.HostRow(*work.seat, row).data();
     }
+    if (r.slot != nullptr && stored_rows_) r.place = r.slot;
+    if (r.place == nullptr && !r.extent.memory) staged += bytes;
   }
   Seat& seat = *work.seat;
   if (staged > seat.staging_bytes) {
@@ -93,7 +106,7 @@ void HostSteps::Place(BatchWork& work) const {
   size_t at = 0;
   for (int row = 0; row < work.count(); ++row) {
     RowWork& r = work.rows[row];
-    if (r.in_encoded_part || r.extent.memory) continue;
+    if (r.kept || r.place != nullptr || r.extent.memory) continue;
     r.place = seat.staging.get() + at;
     at += AlignUp(r.bytes, kEncodedAlignment);
   }
@@ -103,6 +116,7 @@ void HostSteps::Read(BatchWork& work, int begin, int end, FileReader& reader) co
   int64_t bytes = 0;
   for (int row = begin; row < end && !work.failed(); ++row) {
     RowWork& r = work.rows[row];
+    if (r.kept) continue;
     if (r.extent.memory) {
       if (r.place != nullptr) std::memcpy(r.place, r.extent.memory->data(), r.bytes);
     } else if (absl::Status s = reader.Read(r.extent, absl::MakeSpan(r.place, r.bytes)); !s.ok()) {
@@ -152,21 +166,44 @@ void HostSteps::Process(const Chunk& chunk) const {
   counters_.host.Add(absl::Now() - start, start - chunk.ready, chunk.end - chunk.begin);
 }
 
+// The cache's memory is the host's here; where it is the device's, batches are gathered.
+void HostSteps::TakeKept(BatchWork& work, int row) const {
+  Sample& sample = work.rows[row].sample;
+  for (size_t i = 0; i < plan_.fixed.size(); ++i) {
+    const FixedField& fixed = plan_.fixed[i];
+    std::memcpy(work.seat->host + fixed.table + row * fixed.spec.bytes(),
+                cache_->Fixed(i, sample.id), fixed.spec.bytes());
+  }
+  sample.fields[plan_.field] = WholeView(
+      plan_.chain.input, reinterpret_cast<const std::byte*>(cache_->Address(sample.id)));
+}
+
 absl::Status HostSteps::FinishRow(BatchWork& work, int row, ChainWorker& worker) const {
   RowWork& r = work.rows[row];
   Sample& sample = r.sample;
+  sample.size[plan_.field] = plan_.chain.input.size();
+  r.resolved.failed = kMaxLinks;  // The source, until a link takes over.
+  if (r.kept) {
+    TakeKept(work, row);
+    return absl::OkStatus();
+  }
   for (const FixedField& fixed : plan_.fixed) {
     FieldView& view = sample.fields[fixed.field];
     view.bytes = fixed.spec.bytes();
     view.dtype = fixed.spec.dtype;
     view.address = reinterpret_cast<uint64_t>(work.seat->host + fixed.table + row * view.bytes);
   }
-  const bool source_writes_row = plan_.chain.cut == 0;
-  sample.fields[plan_.field] = source_writes_row ? tables_.HostRow(*work.seat, row) : FieldView{};
-  sample.size[plan_.field] = plan_.chain.input.size();
-  r.resolved.failed = kMaxLinks;  // The source, until a link takes over.
   const auto bytes = r.place != nullptr ? absl::Span<const std::byte>(r.place, r.bytes)
                                         : r.extent.memory.value_or(absl::Span<const std::byte>());
+  FieldView& field = sample.fields[plan_.field];
+  if (stored_rows_) {
+    field = WholeView(plan_.chain.input, bytes.data());
+  } else if (r.slot != nullptr) {
+    field = WholeView(plan_.chain.input, r.slot);
+  } else {
+    const bool source_writes_row = plan_.chain.cut == 0;
+    field = source_writes_row ? tables_.HostRow(*work.seat, row) : FieldView{};
+  }
   SampleContext context(nullptr, &worker.source);
   return plan_.source->Finish(bytes, sample, context);
 }
@@ -193,6 +230,10 @@ bool HostSteps::TakesHostForm(BatchWork& work, int row) const {
 absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker) const {
   RowWork& r = work.rows[row];
   PENSTOCK_RETURN_IF_ERROR(FinishRow(work, row, worker));
+  if (plan_.gather != nullptr) {
+    if (r.slot != nullptr) work.slab_writes += static_cast<int64_t>(plan_.cache.pitch);
+    return absl::OkStatus();
+  }
   FieldView& field = r.sample.fields[plan_.field];
   ImageSize& size = r.sample.size[plan_.field];
   if (plan_.chain.input.encoded) {
@@ -222,9 +263,8 @@ absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker
     const ImageSize got = r.resolved.size[plan_.chain.cut];
     const ImageSize want = plan_.chain.spec(plan_.chain.cut).size();
     r.resolved.failed = plan_.chain.cut == 0 ? kMaxLinks : plan_.chain.cut - 1;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the sample is ", got.height, "x", got.width, ", but the batch collates ", want.height, "x",
-        want.width, " (height x width); add Resize, CenterCrop or RandomResizedCrop"));
+    return absl::FailedPreconditionError(absl::StrCat(CheckResolvedSize(got, want).message(),
+                                                      "; add Resize, CenterCrop or RandomResizedCrop"));
   }
   const FieldView row_view = tables_.HostRow(*work.seat, row);
   work.slab_writes += row_view.bytes;
@@ -235,7 +275,7 @@ absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker
 
 void HostSteps::Complete(BatchWork& work) const {
   if (!work.failed() && !plan_.batch_steps.empty()) RunBatchSteps(work);
-  if (!work.failed()) tables_.Seal(work);
+  if (!work.failed() && plan_.gather == nullptr) tables_.Seal(work);
 }
 
 void HostSteps::RunBatchSteps(BatchWork& work) const {
@@ -243,7 +283,7 @@ void HostSteps::RunBatchSteps(BatchWork& work) const {
   BatchInfo info;
   info.sequence = work.spec.sequence;
   info.epoch = work.spec.epoch;
-  info.ids = work.spec.ids;
+  info.ids = work.ids;
   HostBatch batch;
   batch.info = &info;
   const auto tensor = [&](const FieldSpec& spec, size_t offset) {

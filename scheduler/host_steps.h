@@ -9,6 +9,7 @@
 #include "penstock/scheduler/batch_work.h"
 #include "penstock/scheduler/counters.h"
 #include "penstock/scheduler/execution_plan.h"
+#include "penstock/scheduler/row_cache.h"
 #include "penstock/scheduler/slab_tables.h"
 #include "penstock/stages/read/file_reader.h"
 
@@ -20,6 +21,8 @@ class HostSteps {
  public:
   // All must outlive it.
   HostSteps(const ExecutionPlan& plan, const SlabTables& tables, RunCounters& counters);
+  // Before the first batch: where kept samples are.
+  void SetCache(const RowCache* cache) { cache_ = cache; }
 
   // Asks the source where each sample's bytes are. True if all their sizes are known.
   bool Locate(BatchWork& work) const;
@@ -30,7 +33,8 @@ class HostSteps {
   void Place(BatchWork& work) const;
   // On an I/O thread: the bytes of rows [begin, end).
   void Read(BatchWork& work, int begin, int end, FileReader& reader) const;
-  // Finish, Probe, Describe, Resolve; and for rows that go up finished, the sample stages.
+  // Finish, Probe, Describe, Resolve; and for rows that go up finished, the sample stages. Of a batch
+  // that is gathered only Finish, for the rows that are not kept.
   void Process(const Chunk& chunk) const;
   // Once all rows are done: the batch stages, and the tables' rest.
   void Complete(BatchWork& work) const;
@@ -41,6 +45,7 @@ class HostSteps {
  private:
   void RunBatchSteps(BatchWork& work) const;
   absl::Status ProcessRow(BatchWork& work, int row, ChainWorker& worker) const;
+  void TakeKept(BatchWork& work, int row) const;
   absl::Status FinishRow(BatchWork& work, int row, ChainWorker& worker) const;
   // Decides whether a row of an encoded plan takes its host form after all.
   bool TakesHostForm(BatchWork& work, int row) const;
@@ -51,6 +56,8 @@ class HostSteps {
   const ExecutionPlan& plan_;
   const SlabTables& tables_;
   RunCounters& counters_;
+  const RowCache* cache_ = nullptr;
+  bool stored_rows_;  // The source's; see StoredRows.
   int chunk_rows_ = 1;
   mutable std::mutex workers_mutex_;
   mutable std::vector<std::unique_ptr<ChainWorker>> workers_;  // Idle ones.

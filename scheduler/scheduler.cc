@@ -2,6 +2,7 @@
 // scheduler_statistics.cc.
 #include "penstock/scheduler/scheduler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,6 +32,8 @@ Scheduler::Scheduler(ExecutionPlan plan, SchedulerResources resources,
     : plan_(std::move(plan)),
       resources_(std::move(resources)),
       sequence_(sequence),
+      key_of_(std::make_shared<const BatchInfo::KeyOf>(
+          [source = plan_.source](int64_t id) { return source->key(id); })),
       tables_(plan_),
       host_(plan_, tables_, counters_),
       delivery_(
@@ -42,9 +45,9 @@ Scheduler::Scheduler(ExecutionPlan plan, SchedulerResources resources,
 absl::Status Scheduler::Start() {
   cpu_at_start_ = ProcessCpuSeconds();
   const std::shared_ptr<Device>& device = resources_.queue->device();
-  PENSTOCK_ASSIGN_OR_RETURN(pool_,
-                            SeatPool::Create(device, plan_.layout, plan_.seats, plan_.memory));
-  PENSTOCK_ASSIGN_OR_RETURN(device_, DeviceSteps::Create(*device, plan_, tables_));
+  PENSTOCK_RETURN_IF_ERROR(MakePool(device));
+  PENSTOCK_RETURN_IF_ERROR(FillCache(device));
+  PENSTOCK_ASSIGN_OR_RETURN(device_, DeviceSteps::Create(*device, plan_, tables_, cache_.get()));
   for (int i = 0; i < plan_.seats; ++i) idle_works_.push_back(std::make_unique<BatchWork>());
   PENSTOCK_RETURN_IF_ERROR(WarmUp());
   flow_ = std::make_unique<Flow>(resources_.threads, Bodies());
@@ -55,6 +58,37 @@ absl::Status Scheduler::Start() {
     static_cast<UnboundedSource&>(*plan_.source).SetListener([this] { Admit(); });
   }
   Admit();
+  return absl::OkStatus();
+}
+
+absl::Status Scheduler::MakePool(const std::shared_ptr<Device>& device) {
+  SeatPoolOptions options;
+  options.slabs.layout = plan_.layout;
+  options.slabs.seats = plan_.seats;
+  options.slabs.memory = plan_.memory;
+  options.slabs.or_pageable = plan_.or_pageable;
+  options.check_leases = resources_.check_leases;
+  options.node = plan_.name;
+  absl::StatusOr<std::shared_ptr<SeatPool>> pool = SeatPool::Create(device, std::move(options));
+  if (absl::IsResourceExhausted(pool.status())) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(pool.status().message(), "; lower batches_in_flight or batch_size",
+                     plan_.memory == HostMemory::kPinned ? ", or use Pin { mode: AUTO }" : ""));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(pool_, std::move(pool));
+  plan_.memory = pool_->memory();
+  if (!pool_->refused().ok()) {
+    plan_.memory = HostMemory::kPageable;
+    resources_.log(absl::StrCat("node '", plan_.name, "': batches are born in pageable memory, ",
+                                "which is slower to copy: ", pool_->refused().message()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scheduler::FillCache(const std::shared_ptr<Device>& device) {
+  if (plan_.cache.samples == 0) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(cache_, RowCache::Fill(plan_, device, *resources_.io, counters_));
+  host_.SetCache(cache_.get());
   return absl::OkStatus();
 }
 
@@ -133,7 +167,7 @@ bool Scheduler::AdmitNext() {
     case NextItem::Kind::kBatch: {
       Seat* seat = pool_->TryAcquire();
       if (seat == nullptr) return false;
-      SubmitBatch(std::move(pending_->batch), seat);
+      SubmitBatch(pending_->batch, seat);
       break;
     }
   }
@@ -141,7 +175,7 @@ bool Scheduler::AdmitNext() {
   return true;
 }
 
-void Scheduler::SubmitBatch(BatchSpec spec, Seat* seat) {
+void Scheduler::SubmitBatch(const BatchSpec& spec, Seat* seat) {
   auto envelope = std::make_shared<Envelope>();
   {
     const std::lock_guard lock(works_mutex_);
@@ -149,14 +183,25 @@ void Scheduler::SubmitBatch(BatchSpec spec, Seat* seat) {
     idle_works_.pop_back();
   }
   BatchWork& work = *envelope->work;
-  work.Start(std::move(spec));
+  work.Start(spec);
+  if (absl::Status lease = pool_->CheckLease(*seat); !lease.ok()) work.Fail(0, std::move(lease));
   work.generation = generation_;
   work.slot = slot_++;
   work.seat = seat;
   work.stream = static_cast<int>(work.spec.sequence % device_->streams());
   tables_.Start(work);
   ++in_flight_;
-  flow_->Submit(envelope);
+  plan_.resident() ? SubmitRows(envelope) : flow_->Submit(envelope);
+}
+
+void Scheduler::SubmitRows(const EnvelopePtr& envelope) {
+  envelope->hold = flow_->Hold();
+  const int rows = envelope->work->count(), chunk = GatherSteps::kChunkRows;
+  const int chunks = std::max(1, Chunks(rows, chunk));
+  envelope->work->remaining = chunks;
+  for (int i = 0; i < chunks; ++i) {
+    flow_->SubmitRows({envelope, i * chunk, std::min(rows, (i + 1) * chunk), {}});
+  }
 }
 
 void Scheduler::OnSeatsFree() {

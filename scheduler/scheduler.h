@@ -27,6 +27,7 @@
 #include "penstock/scheduler/host_steps.h"
 #include "penstock/scheduler/io_pool.h"
 #include "penstock/scheduler/overlap.h"
+#include "penstock/scheduler/row_cache.h"
 #include "penstock/scheduler/slab_tables.h"
 #include "penstock/scheduler/statistics.h"
 
@@ -38,6 +39,7 @@ struct SchedulerResources {
   std::shared_ptr<DeviceQueue> queue;
   int threads = 1;                                  // Of the flow graph.
   std::function<void(absl::string_view line)> log;  // Never empty; any thread.
+  bool check_leases = false;                        // See SeatPoolOptions.
 };
 
 // Thread-safe. The destructor cancels and drains.
@@ -65,13 +67,16 @@ class Scheduler {
  private:
   Scheduler(ExecutionPlan plan, SchedulerResources resources, const BatchSequence& sequence);
   absl::Status Start();
+  absl::Status MakePool(const std::shared_ptr<Device>& device);
+  absl::Status FillCache(const std::shared_ptr<Device>& device);
   absl::Status WarmUp();
   FlowBodies Bodies();
 
   // Admission.
   void Admit();
   bool AdmitNext();
-  void SubmitBatch(BatchSpec spec, Seat* seat);
+  void SubmitBatch(const BatchSpec& spec, Seat* seat);
+  void SubmitRows(const EnvelopePtr& envelope);
   void StopAdmission();
 
   // Bodies of the flow.
@@ -80,9 +85,15 @@ class Scheduler {
   void ReadRows(const EnvelopePtr& envelope, const std::function<void(const Chunk&)>& emit,
                 const std::function<void()>& end);
   void Sample(const Chunk& chunk);
+  void Rows(const Chunk& chunk);
   void Upload(const EnvelopePtr& envelope, std::function<void()> end);
+  bool IsTimed(const BatchWork& work) const;
+  absl::Status StartTiming(BatchWork& work, absl::Time submitted);
+  absl::Status EnqueueSteps(BatchWork& work, int64_t uploaded);
+  void EndUpload(BatchWork& work, absl::Status status);
   void Deliver(Envelope& envelope);
   DeviceBatch MakeBatch(BatchWork& work);
+  void NamePushed(const BatchWork& work, BatchInfo& info) const;
   void OnSeatsFree();
 
   std::string WhyWaiting(absl::Duration waited, bool timed_out);
@@ -93,11 +104,13 @@ class Scheduler {
   ExecutionPlan plan_;
   SchedulerResources resources_;
   BatchSequence sequence_;
+  std::shared_ptr<const BatchInfo::KeyOf> key_of_;
   RunCounters counters_;
   mutable OverlapLog overlap_;  // Taking stamps in changes nothing that a caller sees.
   SlabTables tables_;
   HostSteps host_;
   std::shared_ptr<SeatPool> pool_;
+  std::unique_ptr<RowCache> cache_;  // Null where the plan has none.
   std::unique_ptr<DeviceSteps> device_;
   Delivery delivery_;
 

@@ -9,8 +9,6 @@
 namespace penstock {
 namespace {
 
-int Chunks(int rows, int chunk_rows) { return (rows + chunk_rows - 1) / chunk_rows; }
-
 // Calls `body(begin, end)` for each chunk of `rows` rows.
 template <class Body>
 void ForEachChunk(int rows, int chunk_rows, Body body) {
@@ -19,12 +17,22 @@ void ForEachChunk(int rows, int chunk_rows, Body body) {
   }
 }
 
+// Small batches come at such a rate that time stamps of each would cost more than the work: of them
+// a window of neighbours is timed, then many are not.
+constexpr size_t kLargeBatch = size_t{1} << 20;
+constexpr int64_t kTimedWindow = 32, kTimingPeriod = 512;
+
 absl::Status RecordTime(Device& device, std::shared_ptr<TimingEvent>& event, StreamRef stream) {
   PENSTOCK_ASSIGN_OR_RETURN(event, device.AcquireTimingEvent());
   return event->Record(stream);
 }
 
 }  // namespace
+
+bool Scheduler::IsTimed(const BatchWork& work) const {
+  const bool large = !plan_.resident() && plan_.layout.host_bytes() >= kLargeBatch;
+  return large || work.spec.sequence / plan_.devices % kTimingPeriod < kTimedWindow;
+}
 
 FlowBodies Scheduler::Bodies() {
   FlowBodies bodies;
@@ -41,6 +49,7 @@ FlowBodies Scheduler::Bodies() {
     Upload(envelope, std::move(end));
   };
   bodies.deliver = [this](Envelope& envelope) { Deliver(envelope); };
+  bodies.rows = [this](const Chunk& chunk) { Rows(chunk); };
   return bodies;
 }
 
@@ -91,7 +100,23 @@ void Scheduler::ReadRows(const EnvelopePtr& envelope, const std::function<void(c
 void Scheduler::Sample(const Chunk& chunk) {
   BatchWork& work = *chunk.envelope->work;
   if (cancelled_) work.Fail(0, absl::CancelledError("the pipeline was cancelled"));
-  if (!work.failed() && chunk.end > chunk.begin) host_.Process(chunk);
+  if (work.failed() || chunk.end == chunk.begin) return;
+  host_.Process(chunk);
+  if (plan_.gather == nullptr) return;
+  for (int begin = chunk.begin; begin < chunk.end; begin += GatherSteps::kChunkRows) {
+    device_->Fill(work, begin, std::min(chunk.end, begin + GatherSteps::kChunkRows));
+  }
+}
+
+// A batch whose rows are all kept: its numbers by row, and then the launch.
+void Scheduler::Rows(const Chunk& chunk) {
+  const absl::Time start = absl::Now();
+  BatchWork& work = *chunk.envelope->work;
+  if (cancelled_) work.Fail(0, absl::CancelledError("the pipeline was cancelled"));
+  if (!work.failed()) device_->Fill(work, chunk.begin, chunk.end);
+  counters_.host.Add(absl::Now() - start, absl::ZeroDuration(), chunk.end - chunk.begin);
+  if (--work.remaining > 0) return;
+  Upload(chunk.envelope, [this, envelope = chunk.envelope] { Deliver(*envelope); });
 }
 
 void Scheduler::Upload(const EnvelopePtr& envelope, std::function<void()> end) {
@@ -105,38 +130,61 @@ void Scheduler::Upload(const EnvelopePtr& envelope, std::function<void()> end) {
   int64_t bytes = 0;
   for (const CopyRange& copy : job.copies) bytes += static_cast<int64_t>(copy.bytes);
   const absl::Time submitted = absl::Now();
-  work.timing = std::make_shared<BatchTiming>();
-  job.before = [this, &work, stream = job.stream, submitted]() -> absl::Status {
-    Device& device = *resources_.queue->device();
-    counters_.upload.Add(absl::ZeroDuration(), absl::Now() - submitted, 0);
-    // The consumer's two are the batch's to record.
-    PENSTOCK_ASSIGN_OR_RETURN(work.timing->work_start, device.AcquireTimingEvent());
-    PENSTOCK_ASSIGN_OR_RETURN(work.timing->work_end, device.AcquireTimingEvent());
-    return RecordTime(device, work.timing->copy_start, stream);
-  };
-  job.after = [this, &work, stream = job.stream, bytes]() -> absl::Status {
-    Device& device = *resources_.queue->device();
-    PENSTOCK_RETURN_IF_ERROR(RecordTime(device, work.timing->copy_end, stream));
-    PENSTOCK_RETURN_IF_ERROR(device_->Enqueue(work));
-    PENSTOCK_RETURN_IF_ERROR(RecordTime(device, work.timing->steps_end, stream));
-    counters_.bytes_uploaded += bytes;
-    counters_.slab_writes += work.slab_writes;
-    counters_.scratch_writes += work.scratch_writes;
-    return absl::OkStatus();
-  };
-  job.done = [this, &work, stream = job.stream, end = std::move(end)](absl::Status status) {
-    // Recorded also after a failure: pieces that were issued still read the slab.
-    auto event = resources_.queue->device()->AcquireEvent();
-    if (event.ok() && (*event)->Record(stream).ok()) {
-      work.ready_event = *std::move(event);
-    } else if (status.ok()) {
-      status =
-          event.ok() ? absl::InternalError("recording the ready event failed") : event.status();
-    }
-    if (!status.ok()) work.Fail(0, std::move(status));
+  job.before = [this, &work, submitted] { return StartTiming(work, submitted); };
+  job.after = [this, &work, bytes] { return EnqueueSteps(work, bytes); };
+  job.done = [this, &work, end = std::move(end)](absl::Status status) {
+    EndUpload(work, std::move(status));
     end();
   };
   resources_.queue->Submit(std::move(job));
+}
+
+absl::Status Scheduler::StartTiming(BatchWork& work, absl::Time submitted) {
+  counters_.upload.Add(absl::ZeroDuration(), absl::Now() - submitted, 0);
+  if (!IsTimed(work)) return absl::OkStatus();
+  Device& device = *resources_.queue->device();
+  work.timing = std::make_shared<BatchTiming>();
+  // The consumer's two are the batch's to record.
+  PENSTOCK_ASSIGN_OR_RETURN(work.timing->work_start, device.AcquireTimingEvent());
+  PENSTOCK_ASSIGN_OR_RETURN(work.timing->work_end, device.AcquireTimingEvent());
+  return RecordTime(device, work.timing->copy_start, device_->stream(work.stream));
+}
+
+absl::Status Scheduler::EnqueueSteps(BatchWork& work, int64_t uploaded) {
+  Device& device = *resources_.queue->device();
+  const StreamRef stream = device_->stream(work.stream);
+  const bool timed = work.timing != nullptr;
+  if (timed) PENSTOCK_RETURN_IF_ERROR(RecordTime(device, work.timing->copy_end, stream));
+  PENSTOCK_RETURN_IF_ERROR(device_->Enqueue(work));
+  if (timed) PENSTOCK_RETURN_IF_ERROR(RecordTime(device, work.timing->steps_end, stream));
+  counters_.bytes_uploaded += uploaded;
+  counters_.slab_writes += work.slab_writes;
+  counters_.scratch_writes += work.scratch_writes;
+  return absl::OkStatus();
+}
+
+void Scheduler::EndUpload(BatchWork& work, absl::Status status) {
+  // Recorded also after a failure: pieces that were issued still read the slab.
+  auto event = resources_.queue->device()->AcquireEvent();
+  if (event.ok() && (*event)->Record(device_->stream(work.stream)).ok()) {
+    work.ready_event = *std::move(event);
+  } else if (status.ok()) {
+    status = event.ok() ? absl::InternalError("recording the ready event failed") : event.status();
+  }
+  if (!status.ok()) work.Fail(0, std::move(status));
+}
+
+// The source forgets a pushed sample once it is delivered.
+void Scheduler::NamePushed(const BatchWork& work, BatchInfo& info) const {
+  std::vector<std::string> keys;
+  for (int row = 0; row < work.count(); ++row) {
+    keys.push_back(plan_.source->key(info.ids[row]));
+    info.tags.push_back(work.rows[row].sample.tag);
+  }
+  info.key_of = std::make_shared<const BatchInfo::KeyOf>(
+      [first = work.spec.positions.begin, keys = std::move(keys)](int64_t id) {
+        return keys[static_cast<size_t>(id - first)];
+      });
 }
 
 DeviceBatch Scheduler::MakeBatch(BatchWork& work) {
@@ -144,21 +192,21 @@ DeviceBatch Scheduler::MakeBatch(BatchWork& work) {
   info.sequence = work.spec.sequence;
   info.epoch = work.spec.epoch;
   info.valid = work.count();
-  info.ids = work.spec.ids;
-  for (int row = 0; row < work.count(); ++row) {
-    info.keys.push_back(work.rows[row].sample.key);
-    info.tags.push_back(work.rows[row].sample.tag);
-  }
-  overlap_.Add(work.timing);
+  info.ids = std::move(work.ids);
+  info.key_of = key_of_;
+  if (!plan_.source->size()) NamePushed(work, info);
+  if (work.timing != nullptr) overlap_.Add(work.timing);
   return DeviceBatch(pool_, work.seat, std::move(info), work.ready_event, device_->Tensors(work),
                      work.timing);
 }
 
 void Scheduler::Deliver(Envelope& envelope) {
   std::unique_ptr<BatchWork> work = std::move(envelope.work);
+  const std::shared_ptr<void> hold = std::move(envelope.hold);  // Dropped last.
   if (!plan_.source->size()) {
     const auto& source = static_cast<const UnboundedSource&>(*plan_.source);
-    for (const int64_t id : work->spec.ids) source.Release(id);
+    const PositionRange ids = work->spec.positions;
+    for (int64_t id = ids.begin; id < ids.end; ++id) source.Release(id);
   }
   Delivery::Item item;
   if (work->failed()) {

@@ -127,6 +127,7 @@ RunStatistics Scheduler::Statistics() const {
                 : static_cast<double>(delivered_samples_) / std::max(s.seconds, 1e-9);
   }
   s.startup_seconds = startup_seconds_;
+  s.pinning_seconds = absl::ToDoubleSeconds(pool_->host_time());
   s.next_wait_seconds = absl::ToDoubleSeconds(delivery_.waited());
   s.cpu_seconds = ProcessCpuSeconds() - cpu_at_start_;
   s.bytes_read = counters_.bytes_read;
@@ -136,7 +137,7 @@ RunStatistics Scheduler::Statistics() const {
     s.upload_gb_per_s = static_cast<double>(s.bytes_uploaded) / totals.copy_s * 1e-9;
   }
   s.overlap_fraction = totals.overlap_fraction();
-  if (plan_.memory == HostMemory::kPinned) {
+  if (pool_->memory() == HostMemory::kPinned) {
     s.pinned_bytes_peak = static_cast<int64_t>(plan_.layout.host_bytes()) * plan_.seats;
   }
   s.device_bytes_peak = static_cast<int64_t>(plan_.layout.device_bytes()) * plan_.seats +

@@ -29,15 +29,8 @@ void SlabTables::AllParams(BatchWork& work, int row, absl::Span<std::byte*> out)
 }
 
 FieldView SlabTables::HostRow(const Seat& seat, int row) const {
-  const FieldSpec& spec = plan_.chain.spec(plan_.chain.cut);
-  FieldView view;
-  view.address =
-      reinterpret_cast<uint64_t>(seat.host + plan_.layout.rows_at() + row * plan_.layout.row);
-  view.bytes = static_cast<int64_t>(plan_.layout.row);
-  view.region = Region::Whole(spec.size());
-  view.channels = static_cast<int32_t>(spec.channels());
-  view.dtype = spec.dtype;
-  return view;
+  return WholeView(plan_.chain.spec(plan_.chain.cut),
+                   seat.host + plan_.layout.rows_at() + row * plan_.layout.row);
 }
 
 FieldView SlabTables::DeviceRow(const Seat& seat, int row) const {

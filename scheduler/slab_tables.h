@@ -10,6 +10,7 @@
 #include "penstock/scheduler/batch_work.h"
 #include "penstock/scheduler/execution_plan.h"
 #include "penstock/stages/device_stage.h"
+#include "penstock/stages/gather_stage.h"
 
 namespace penstock {
 
@@ -25,6 +26,10 @@ class SlabTables {
   // Where link `link` has its Params of `row`: in the slab if the device needs them, else on the
   // host.
   std::byte* Params(BatchWork& work, int row, size_t link) const;
+  // The Params of rows from `row` on, where all of them stay on the host.
+  ParamRows HostParams(const BatchWork& work, int row) const {
+    return {work.host_params.data() + row * host_params_row_, host_params_row_, host_params_at_};
+  }
   // The pointers of a row, for SampleChain. `out` has one a link.
   void AllParams(BatchWork& work, int row, absl::Span<std::byte*> out) const;
 

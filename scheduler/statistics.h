@@ -62,6 +62,7 @@ struct RunStatistics {
   double seconds = 0;                // First admission to last release (or now).
   double samples_per_second = 0;     // Without the first batch.
   double first_batch_seconds = 0, startup_seconds = 0, next_wait_seconds = 0, cpu_seconds = 0;
+  double pinning_seconds = 0;  // Part of startup_seconds: to touch and page-lock the host's slabs.
   int64_t bytes_read = 0, bytes_uploaded = 0;
   double upload_gb_per_s = 0;  // While a copy was running.
   double overlap_fraction = 0;

@@ -86,4 +86,14 @@ std::string SampleSpec::Names() const {
   });
 }
 
+FieldView WholeView(const FieldSpec& spec, const std::byte* data) {
+  FieldView view;
+  view.address = reinterpret_cast<uint64_t>(data);
+  view.bytes = spec.bytes();
+  view.region = Region::Whole(spec.size());
+  view.channels = static_cast<int32_t>(spec.channels());
+  view.dtype = spec.dtype;
+  return view;
+}
+
 }  // namespace penstock

@@ -89,4 +89,7 @@ struct FieldView {
   }
 };
 
+// All of one sample of a fixed spec, at `data`.
+FieldView WholeView(const FieldSpec& spec, const std::byte* data);
+
 }  // namespace penstock

@@ -20,6 +20,7 @@ constexpr const char* kStages[] = {
     "collate/collate",
     "decode/decode_image",
     "pin/pin",
+    "read/read_array",
     "read/read_cifar10",
     "read/read_image_folder",
     "transform/center_crop",
@@ -66,7 +67,7 @@ absl::Status Check(const Registry::Entry& entry, const google::protobuf::Message
 TEST(Registration, EveryStageIsThereOnce) {
   EXPECT_TRUE(Registry::Default().status().ok()) << Registry::Default().status();
   for (const char* name : {"CenterCrop", "Collate", "DecodeImage", "Normalize", "Pin", "RandomCrop",
-                           "RandomHorizontalFlip", "RandomResizedCrop", "ReadCifar10",
+                           "RandomHorizontalFlip", "RandomResizedCrop", "ReadArray", "ReadCifar10",
                            "ReadImageFolder", "Resize", "Upload"}) {
     EXPECT_NE(Registry::Default().Find(absl::StrCat("penstock.", name)), nullptr) << name;
   }

@@ -7,6 +7,19 @@
 #include "penstock/stages/nearest.h"
 
 namespace penstock {
+namespace {
+
+template <class Entry>
+const Entry* FindForm(const std::vector<Entry>& entries, DeviceKind kind,
+                      absl::Span<const std::string> sequence) {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+    return entry.kind == kind && std::equal(entry.sequence.begin(), entry.sequence.end(),
+                                            sequence.begin(), sequence.end());
+  });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+}  // namespace
 
 Registry& Registry::Default() {
   static auto* registry = new Registry;  // Never destroyed: static objects of other files use it.
@@ -35,6 +48,14 @@ void Registry::AddDeviceEntry(DeviceEntry entry) {
   devices_.push_back(std::move(entry));
 }
 
+void Registry::AddGatherEntry(GatherEntry entry) {
+  if (FindGatherForm(entry.kind, entry.sequence) != nullptr) {
+    duplicates_.push_back(absl::StrCat(absl::StrJoin(entry.sequence, "+"), " (gather form)"));
+    return;
+  }
+  gathers_.push_back(std::move(entry));
+}
+
 const Registry::Entry* Registry::Find(absl::string_view full_name) const {
   const auto found = entries_.find(std::string_view(full_name.data(), full_name.size()));
   return found == entries_.end() ? nullptr : &found->second;
@@ -42,13 +63,12 @@ const Registry::Entry* Registry::Find(absl::string_view full_name) const {
 
 const Registry::DeviceEntry* Registry::FindDeviceForm(
     DeviceKind kind, absl::Span<const std::string> sequence) const {
-  for (const DeviceEntry& entry : devices_) {
-    if (entry.kind == kind && std::equal(entry.sequence.begin(), entry.sequence.end(),
-                                         sequence.begin(), sequence.end())) {
-      return &entry;
-    }
-  }
-  return nullptr;
+  return FindForm(devices_, kind, sequence);
+}
+
+const Registry::GatherEntry* Registry::FindGatherForm(
+    DeviceKind kind, absl::Span<const std::string> sequence) const {
+  return FindForm(gathers_, kind, sequence);
 }
 
 std::vector<const Registry::Entry*> Registry::entries() const {

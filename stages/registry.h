@@ -22,6 +22,7 @@
 #include "google/protobuf/message.h"
 #include "penstock/stages/batch_stage.h"
 #include "penstock/stages/device_stage.h"
+#include "penstock/stages/gather_stage.h"
 #include "penstock/stages/plan_stage.h"
 #include "penstock/stages/sample_stage.h"
 #include "penstock/stages/source.h"
@@ -35,6 +36,9 @@ class Registry {
  public:
   using DeviceFactory =
       std::function<std::unique_ptr<DeviceStage>(absl::Span<const SampleStage* const> host)>;
+
+  using GatherFactory =
+      std::function<std::unique_ptr<GatherStage>(absl::Span<const SampleStage* const> host)>;
 
   enum class Role : uint8_t { kSource, kSample, kBatch, kPlan };
   struct Entry {
@@ -51,11 +55,17 @@ class Registry {
     DeviceFactory make;
   };
 
+  struct GatherEntry {
+    DeviceKind kind;
+    std::vector<std::string> sequence;  // May be empty: rows as they are.
+    GatherFactory make;
+  };
+
   // The one that StageRegistration fills.
   static Registry& Default();
 
-  // A host stage, source, batch stage or plan stage, by `Stage::Options`; or a device form, whose
-  // sequence is its HostStages.
+  // A host stage, source, batch stage or plan stage, by `Stage::Options`; or a device or gather form,
+  // whose sequence is its HostStages.
   template <class Stage>
   void Add();
   // A source made by `make` (to hand a test's or a program's own object to it).
@@ -66,6 +76,8 @@ class Registry {
   const Entry* Find(absl::string_view full_name) const;
   // Null if there is no form for exactly this sequence.
   const DeviceEntry* FindDeviceForm(DeviceKind kind, absl::Span<const std::string> sequence) const;
+
+  const GatherEntry* FindGatherForm(DeviceKind kind, absl::Span<const std::string> sequence) const;
 
   // Sorted by name.
   std::vector<const Entry*> entries() const;
@@ -78,11 +90,17 @@ class Registry {
  private:
   void AddEntry(Entry entry);
   void AddDeviceEntry(DeviceEntry entry);
-  template <class Stage, class... Host>
-  void AddDevice(const std::tuple<Host...>*);
+  void AddGatherEntry(GatherEntry entry);
+  // For device and gather forms: the names of their stages, and what makes one.
+  template <class... Host>
+  static std::vector<std::string> Sequence(const std::tuple<Host...>*);
+  template <class Form, class Base, class... Host>
+  static std::function<std::unique_ptr<Base>(absl::Span<const SampleStage* const>)> Maker(
+      const std::tuple<Host...>*);
 
   std::map<std::string, Entry, std::less<>> entries_;
   std::vector<DeviceEntry> devices_;
+  std::vector<GatherEntry> gathers_;
   std::vector<std::string> duplicates_;
 };
 
@@ -95,7 +113,11 @@ struct StageRegistration {
 template <class Stage>
 void Registry::Add() {
   if constexpr (std::is_base_of_v<DeviceStage, Stage>) {
-    AddDevice<Stage>(static_cast<const typename Stage::HostStages*>(nullptr));
+    const auto* stages = static_cast<const typename Stage::HostStages*>(nullptr);
+    AddDeviceEntry({Stage::kKind, Sequence(stages), Maker<Stage, DeviceStage>(stages)});
+  } else if constexpr (std::is_base_of_v<GatherStage, Stage>) {
+    const auto* stages = static_cast<const typename Stage::HostStages*>(nullptr);
+    AddGatherEntry({Stage::kKind, Sequence(stages), Maker<Stage, GatherStage>(stages)});
   } else {
     Entry entry;
     entry.options = Stage::Options::descriptor();
@@ -116,17 +138,19 @@ void Registry::Add() {
   }
 }
 
-template <class Stage, class... Host>
-void Registry::AddDevice(const std::tuple<Host...>*) {
-  DeviceEntry entry;
-  entry.kind = Stage::kKind;
-  entry.sequence = {std::string(Host::Options::descriptor()->full_name())...};
-  entry.make = [](absl::Span<const SampleStage* const> host) {
-    return [&]<size_t... I>(std::index_sequence<I...>) -> std::unique_ptr<DeviceStage> {
-      return std::make_unique<Stage>(static_cast<const Host&>(*host[I])...);
+template <class... Host>
+std::vector<std::string> Registry::Sequence(const std::tuple<Host...>*) {
+  return {std::string(Host::Options::descriptor()->full_name())...};
+}
+
+template <class Form, class Base, class... Host>
+std::function<std::unique_ptr<Base>(absl::Span<const SampleStage* const>)> Registry::Maker(
+    const std::tuple<Host...>*) {
+  return []([[maybe_unused]] absl::Span<const SampleStage* const> host) {
+    return [&]<size_t... I>(std::index_sequence<I...>) -> std::unique_ptr<Base> {
+      return std::make_unique<Form>(static_cast<const Host&>(*host[I])...);
     }(std::index_sequence_for<Host...>());
   };
-  AddDeviceEntry(std::move(entry));
 }
 
 }  // namespace penstock

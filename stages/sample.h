@@ -11,7 +11,6 @@ namespace penstock {
 
 struct Sample {
   int64_t id = 0;
-  std::string key;                           // For people: a path, a record's number.
   std::string tag;                           // What a pushed sample was given; else empty.
   std::array<ImageSize, kMaxFields> size{};  // Of image fields; of encoded ones after Probe.
   std::array<FieldView, kMaxFields> fields{};

@@ -15,7 +15,7 @@ namespace penstock {
 // One stage of the chain.
 struct ChainLink {
   std::string node;  // Name in the graph.
-  std::unique_ptr<SampleStage> stage;
+  std::shared_ptr<SampleStage> stage;
   uint64_t random_key = 0;
   FieldSpec out;  // The field's spec behind this stage.
 };

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "google/protobuf/message.h"
 #include "penstock/stages/random.h"
 #include "penstock/stages/sample.h"
@@ -50,6 +51,11 @@ class SampleStage {
   virtual size_t params_bytes() const = 0;
   virtual absl::Status Probe(const FieldView& encoded, ImageSize& size) const = 0;
   virtual absl::Status Resolve(ImageSize& size, Random& random, std::byte* params) const = 0;
+  // Resolve() for samples that all have `size` and must come to be `out`: the Params of ids[i] go to
+  // params + i * stride. An error is that of the first sample that has one.
+  virtual absl::Status ResolveRows(ImageSize size, ImageSize out, const NodeDraws& draws,
+                                   absl::Span<const int64_t> ids, std::byte* params,
+                                   size_t stride) const = 0;
   virtual std::optional<Region> InputRegion(const std::byte* params, const Region& out) const = 0;
   virtual bool IsIdentity(const std::byte* params) const = 0;
   virtual std::unique_ptr<WorkerState> MakeWorkerState() const = 0;
@@ -60,6 +66,14 @@ class SampleStage {
 // For stages without numbers of their own a sample, or without state a thread.
 struct NoParams {};
 struct NoState {};
+
+// The sizes of rows that must all be alike.
+inline absl::Status CheckResolvedSize(ImageSize got, ImageSize want) {
+  if (got == want) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the sample is ", got.height, "x", got.width,
+                                                    ", but the batch collates ", want.height, "x",
+                                                    want.width, " (height x width)"));
+}
 
 // What FieldStage and RandomFieldStage have in common: they turn one field (options' `field`, where
 // the message has one; else "image") into its next value.
@@ -170,6 +184,16 @@ class FieldStage : public FieldStageBase<Options, Params, State> {
     }
     return std::move(resolved).status();
   }
+  absl::Status ResolveRows(ImageSize size, ImageSize out, const NodeDraws&,
+                           absl::Span<const int64_t> ids, std::byte* params,
+                           size_t stride) const final {
+    absl::StatusOr<Params> resolved = Resolve(size);
+    if (!resolved.ok()) return std::move(resolved).status();
+    if constexpr (!std::is_empty_v<Params>) {
+      for (size_t i = 0; i < ids.size(); ++i) new (params + i * stride) Params(*resolved);
+    }
+    return CheckResolvedSize(size, out);
+  }
 };
 
 // Only this one is handed a Random: a stage cannot be random and forget to say so.
@@ -186,6 +210,19 @@ class RandomFieldStage : public FieldStageBase<Options, Params, State> {
       if (resolved.ok()) new (params) Params(*resolved);
     }
     return std::move(resolved).status();
+  }
+  absl::Status ResolveRows(ImageSize size, ImageSize out, const NodeDraws& draws,
+                           absl::Span<const int64_t> ids, std::byte* params,
+                           size_t stride) const final {
+    for (size_t i = 0; i < ids.size(); ++i) {
+      ImageSize resized = size;
+      Random random = draws.Of(static_cast<uint64_t>(ids[i]));
+      absl::StatusOr<Params> resolved = Resolve(resized, random);
+      if (!resolved.ok()) return std::move(resolved).status();
+      if (resized != out) return CheckResolvedSize(resized, out);
+      if constexpr (!std::is_empty_v<Params>) new (params + i * stride) Params(*resolved);
+    }
+    return absl::OkStatus();
   }
 };
 

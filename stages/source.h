@@ -14,6 +14,10 @@
 
 namespace penstock {
 
+// How a part of a file is read: through the page cache, or past it straight into the batch. kAuto
+// chooses by what is cached and what would stay.
+enum class FileAccess : uint8_t { kAuto, kPageCache, kDirect };
+
 // Where a sample's bytes are: in a file, or in memory already.
 struct Extent {
   std::string file;
@@ -22,6 +26,14 @@ struct Extent {
       std::nullopt;  // Unknown: to the file's end; the reader measures it.
   // Of samples in memory: valid until Release(id). `file` is then empty.
   std::optional<absl::Span<const std::byte>> memory = std::nullopt;
+  FileAccess access = FileAccess::kAuto;
+};
+
+// Rows that lie finished in a file, back to back: each extent is the very bytes of the row that
+// Finish() would write. They are read straight into the batch, or gathered from the file's mapping.
+struct StoredRows {
+  std::string file;
+  int64_t offset = 0;  // Of sample 0.
 };
 
 // Random access by id. Authors write, in this order:
@@ -54,6 +66,10 @@ class Source {
   virtual uint64_t fingerprint() const { return 0; }
   // One line for the log about what was found and what was left out; may be empty.
   virtual std::string summary() const { return ""; }
+
+  // Of a source without fixed fields whose one field is never worked on by the source itself. Then
+  // Finish() is given the row as `bytes`, only checks it, and sets no view.
+  virtual std::optional<StoredRows> stored_rows() const { return std::nullopt; }
 
   virtual std::string key(int64_t id) const = 0;
   virtual Extent Locate(int64_t id) const = 0;

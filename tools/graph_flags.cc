@@ -5,6 +5,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "penstock/memory/open_device.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/tools/flag_values.h"
@@ -19,6 +20,16 @@ absl::Status SetVariable(const std::string& name, const std::string& value,
   return absl::InvalidArgumentError(
       absl::StrCat("the variable \"", name, "\" is given twice",
                    name == "data" ? " (--data PATH is short for --var data=PATH)" : ""));
+}
+
+// Of one name.
+absl::StatusOr<DeviceKind> PlannedKind(const std::string& name) {
+  if (name == "host" || name == "sim") return DeviceKind::kSim;
+  if (absl::StartsWith(name, "cuda:")) return DeviceKind::kCuda;
+  const absl::StatusOr<std::shared_ptr<Device>> opened = OpenDevice(name);
+  if (opened.ok()) return (*opened)->kind();
+  if (name == "auto") return DeviceKind::kSim;
+  return opened.status();
 }
 
 }  // namespace
@@ -39,7 +50,8 @@ void AddGraphFlags(CLI::App& command, GraphFlags& flags) {
                  flags.overrides);
   command
       .add_option("--device", flags.device,
-                  "Where batches go: auto is CUDA, or host where there is no CUDA driver")
+                  "Where batches go: auto is CUDA, or host where there is no CUDA driver; several, "
+                  "with commas, take turns")
       ->type_name("auto|cuda:N|host|sim")
       ->capture_default_str();
 }
@@ -61,13 +73,19 @@ absl::StatusOr<Graph> LoadGraph(const GraphFlags& flags) {
   return LoadGraph(flags.graph, edits);
 }
 
-absl::StatusOr<DeviceKind> PlannedKind(const std::string& device) {
-  if (device == "host" || device == "sim") return DeviceKind::kSim;
-  if (absl::StartsWith(device, "cuda:")) return DeviceKind::kCuda;
-  const absl::StatusOr<std::shared_ptr<Device>> opened = OpenDevice(device);
-  if (opened.ok()) return (*opened)->kind();
-  if (device == "auto") return DeviceKind::kSim;
-  return opened.status();
+absl::StatusOr<PlannedDevices> PlanDevices(const std::string& names) {
+  const std::vector<std::string> list = absl::StrSplit(names, ',');
+  PlannedDevices planned;
+  for (const std::string& name : list) {
+    PENSTOCK_ASSIGN_OR_RETURN(const DeviceKind kind, PlannedKind(name));
+    if (&name == &list.front()) planned.kind = kind;
+    if (kind != planned.kind) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--device: \"", names, "\" mixes CUDA with the CPU; expected one kind"));
+    }
+  }
+  planned.count = static_cast<int64_t>(list.size());
+  return planned;
 }
 
 }  // namespace penstock

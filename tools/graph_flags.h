@@ -1,6 +1,7 @@
 // The flags of every command that reads a graph.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,8 +30,12 @@ void AddGraphFlags(CLI::App& command, GraphFlags& flags);
 // Errors are those of LoadGraph; InvalidArgument for a variable that is named twice.
 absl::StatusOr<Graph> LoadGraph(const GraphFlags& flags);
 
-// The kind of device to plan for, without a run: CUDA need not be there to plan for "cuda:0", and
+// What `--device` means for a plan, without a run: CUDA need not be there to plan for "cuda:0", and
 // "auto" means CUDA where it is usable.
-absl::StatusOr<DeviceKind> PlannedKind(const std::string& device);
+struct PlannedDevices {
+  DeviceKind kind = DeviceKind::kSim;
+  int64_t count = 1;
+};
+absl::StatusOr<PlannedDevices> PlanDevices(const std::string& names);
 
 }  // namespace penstock

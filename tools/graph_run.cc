@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "penstock/graphs/device_statistics.h"
 #include "penstock/memory/open_device.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/tools/files.h"
@@ -21,9 +22,23 @@ PipelineOptions MakeOptions(const RunFlags& flags) {
   options.rank = flags.rank;
   options.world = flags.world;
   options.threads = static_cast<int>(flags.threads);
+  options.max_pinned_bytes = flags.max_pinned;
+  options.max_device_bytes = flags.max_device;
+  options.local_world = flags.local_world;
+  options.check_leases = flags.check_leases;
   options.seed = flags.seed;
   options.epochs = flags.epochs;
   return options;
+}
+
+// How many of an output's first `most` batches a device gets: those of each epoch go round.
+int64_t BatchesOfDevice(const OutputInfo& output, int64_t most, size_t device) {
+  if (!output.batches_per_epoch) return most;
+  const int64_t epoch = std::max<int64_t>(*output.batches_per_epoch, 1);
+  const auto devices = static_cast<int64_t>(output.batches_by_device.size());
+  const int64_t rest = most % epoch - static_cast<int64_t>(device);  // Of an epoch cut short.
+  return most / epoch * output.batches_by_device[device] +
+         std::max<int64_t>(0, (rest + devices - 1) / devices);
 }
 
 // The error that ended the run: of those, the first that is not just a cancelled wait.
@@ -69,49 +84,68 @@ absl::Status GraphRun::Begin() {
   SimOptions sim;
   sim.gb_per_s = flags_.sim_gb_per_s.value_or(0);
   std::string warning;
-  PENSTOCK_ASSIGN_OR_RETURN(device_, OpenDevice(flags_.graph.device, sim, &warning));
+  PENSTOCK_ASSIGN_OR_RETURN(devices_, OpenDevices(flags_.graph.device, sim, &warning));
   if (!warning.empty()) log_(warning);
   // Before the pipeline, whose count of driver calls has to stand still.
-  PENSTOCK_ASSIGN_OR_RETURN(compute_, device_->CreateStream());
+  for (const auto& device : devices_) {
+    PENSTOCK_ASSIGN_OR_RETURN(compute_.emplace_back(), device->CreateStream());
+  }
   PipelineOptions options = MakeOptions(flags_);
-  options.device = device_;
+  options.devices = devices_;
   options.log = log_;
   PENSTOCK_ASSIGN_OR_RETURN(pipeline_, Pipeline::Create(graph_, std::move(options)));
   on_started_(*pipeline_);
   return absl::OkStatus();
 }
 
-absl::Status GraphRun::ConsumeAll() {
+std::vector<GraphRun::Share> GraphRun::Shares() const {
   const std::vector<OutputInfo>& outputs = pipeline_->Info().outputs;
-  std::vector<absl::Status> results(outputs.size());
-  std::vector<std::thread> consumers;
-  for (size_t i = 0; i < outputs.size(); ++i) {
+  std::vector<Share> shares;
+  for (const OutputInfo& output : outputs) {
     std::string folder = flags_.dump_npy;
-    if (!folder.empty() && outputs.size() > 1) absl::StrAppend(&folder, "/", outputs[i].name);
-    consumers.emplace_back([this, &result = results[i], &outputs, i, folder = std::move(folder)] {
-      result = Consume(outputs[i].name, folder);
-      // One output's error ends all.
+    if (!folder.empty() && outputs.size() > 1) absl::StrAppend(&folder, "/", output.name);
+    for (size_t d = 0; d < devices_.size(); ++d) {
+      shares.push_back({output.name, static_cast<int>(d),
+                        BatchesOfDevice(output, flags_.max_batches, d), folder});
+    }
+  }
+  return shares;
+}
+
+absl::Status GraphRun::ConsumeAll() {
+  const std::vector<Share> shares = Shares();
+  std::vector<absl::Status> results(shares.size());
+  std::vector<std::thread> consumers;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    consumers.emplace_back([this, &result = results[i], &share = shares[i]] {
+      result = Consume(share);
+      // One consumer's error ends all.
       if (!result.ok()) pipeline_->Cancel();
     });
   }
   for (std::thread& consumer : consumers) consumer.join();
   PENSTOCK_RETURN_IF_ERROR(Cause(results));
   pipeline_->Cancel();  // With --max_batches there is more, which nobody will take.
-  return device_->Synchronize(compute_->ref());
+  for (size_t d = 0; d < devices_.size(); ++d) {
+    PENSTOCK_RETURN_IF_ERROR(devices_[d]->Synchronize(compute_[d]->ref()));
+  }
+  return absl::OkStatus();
 }
 
-absl::Status GraphRun::Consume(const std::string& output, const std::string& dump_folder) {
+absl::Status GraphRun::Consume(const Share& share) {
+  const std::shared_ptr<Device>& device = devices_[share.device];
   std::optional<NpyDump> dump;
-  if (!dump_folder.empty()) {
-    PENSTOCK_RETURN_IF_ERROR(MakeFolder(dump_folder));
-    dump.emplace(device_, dump_folder);
+  if (!share.dump_folder.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(MakeFolder(share.dump_folder));
+    dump.emplace(device, share.dump_folder);
   }
-  const StreamRef compute = compute_->ref();
+  const StreamRef compute = compute_[share.device]->ref();
   const absl::Duration work = absl::Milliseconds(flags_.compute_ms.value_or(0));
   NextOptions next;
-  next.output = output;
+  next.output = share.output;
+  next.device = share.device;
   int64_t batches = 0;
-  for (int64_t epoch = 0; epoch < flags_.epochs && batches < flags_.max_batches;) {
+  for (int64_t epoch = 0; epoch < flags_.epochs && batches < share.batches;) {
     PENSTOCK_ASSIGN_OR_RETURN(std::optional<DeviceBatch> batch, pipeline_->Next(next));
     if (!batch) {
       ++epoch;
@@ -120,7 +154,7 @@ absl::Status GraphRun::Consume(const std::string& output, const std::string& dum
     ++batches;
     batch->WaitOn(compute);
     if (dump) PENSTOCK_RETURN_IF_ERROR(dump->Write(*batch, compute));
-    if (work > absl::ZeroDuration()) PENSTOCK_RETURN_IF_ERROR(device_->Occupy(compute, work));
+    if (work > absl::ZeroDuration()) PENSTOCK_RETURN_IF_ERROR(device->Occupy(compute, work));
     PENSTOCK_RETURN_IF_ERROR(batch->status());
   }
   return absl::OkStatus();
@@ -160,7 +194,12 @@ std::vector<OutputStatistics> GraphRun::Statistics() const {
   std::vector<OutputStatistics> statistics;
   if (state() == State::kStarting || pipeline_ == nullptr) return statistics;
   for (const OutputInfo& output : pipeline_->Info().outputs) {
-    statistics.push_back({output.name, pipeline_->Stats(output.name)});
+    OutputStatistics& entry = statistics.emplace_back();
+    entry.output = output.name;
+    for (int d = 0; d < static_cast<int>(devices_.size()); ++d) {
+      entry.devices.push_back(pipeline_->Stats(output.name, d));
+    }
+    entry.statistics = SumOverDevices(entry.devices);
   }
   return statistics;
 }

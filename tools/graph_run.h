@@ -23,9 +23,9 @@
 
 namespace penstock {
 
-// Opens the device, starts the pipeline, and takes every batch of every output. The consumer's
-// work, if asked for, is put into one compute stream; the host waits for it at the end only, so
-// copies and work overlap, and seats are the only back-pressure.
+// Opens the devices, starts the pipeline, and takes every batch of every output and device, on a
+// thread each. The consumer's work, if asked for, is put into one compute stream a device; the host
+// waits for it at the end only, so copies and work overlap, and seats are the only back-pressure.
 //
 // Stop(), WaitFor() and Statistics() are thread-safe. The destructor stops and waits.
 class GraphRun {
@@ -65,9 +65,18 @@ class GraphRun {
   std::optional<int64_t> TotalBatches() const;
 
  private:
+  // What one consumer takes: so many batches of one output on one device.
+  struct Share {
+    std::string output;
+    int device = 0;
+    int64_t batches = 0;
+    std::string dump_folder;  // Empty: not asked for.
+  };
+
   absl::Status Begin();
+  std::vector<Share> Shares() const;
   absl::Status ConsumeAll();
-  absl::Status Consume(const std::string& output, const std::string& dump_folder);
+  absl::Status Consume(const Share& share);
   void Enter(State state, absl::Status status);
 
   const Graph graph_;
@@ -76,8 +85,8 @@ class GraphRun {
   std::function<void(const Pipeline&)> on_started_;
 
   // Each outlives what follows it.
-  std::shared_ptr<Device> device_;
-  std::unique_ptr<Stream> compute_;
+  std::vector<std::shared_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<Stream>> compute_;  // By device.
   std::unique_ptr<Pipeline> pipeline_;
 
   mutable std::mutex mutex_;

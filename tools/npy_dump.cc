@@ -33,7 +33,7 @@ std::string Ids(const BatchInfo& info) {
   std::string lines;
   for (size_t row = 0; row < info.ids.size(); ++row) {
     // A key may hold anything; a line has one tab and one end.
-    const std::string key = absl::StrReplaceAll(info.keys[row], {{"\n", "\\n"}, {"\t", "\\t"}});
+    const std::string key = absl::StrReplaceAll(info.key(row), {{"\n", "\\n"}, {"\t", "\\t"}});
     absl::StrAppend(&lines, info.ids[row], "\t", key, "\n");
   }
   return lines;

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/tools/files.h"
 #include "penstock/tools/graph_run.h"
@@ -28,8 +29,10 @@ absl::Status CheckFlags(const RunFlags& flags) {
     return absl::InvalidArgumentError(
         absl::StrCat("--rank: ", flags.rank, " is not below --world, which is ", flags.world));
   }
-  if (flags.sim_gb_per_s && flags.graph.device != "sim") {
-    return absl::InvalidArgumentError("--sim_gb_per_s: needs --device=sim");
+  for (const absl::string_view device : absl::StrSplit(flags.graph.device, ',')) {
+    if (flags.sim_gb_per_s && device != "sim") {
+      return absl::InvalidArgumentError("--sim_gb_per_s: needs --device=sim");
+    }
   }
   if (!flags.stats_json.empty()) PENSTOCK_RETURN_IF_ERROR(CheckWritable(flags.stats_json));
   if (!flags.dump_npy.empty()) PENSTOCK_RETURN_IF_ERROR(MakeFolder(flags.dump_npy));
@@ -75,7 +78,9 @@ int Conclude(const RunFlags& flags, const GraphRun& run, bool stopped, Progress&
     ReportWrongInput(run.status());
     return kRunFailed;  // Whatever the kind of error: the run was under way.
   }
-  for (const OutputStatistics& output : outputs) Print(Summary(output.statistics));
+  for (const OutputStatistics& output : outputs) {
+    Print(Summary(output.statistics, output.devices));
+  }
   if (written.ok()) return kGood;
   ReportWrongInput(written);
   return kRunFailed;

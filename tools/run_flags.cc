@@ -49,6 +49,19 @@ void AddRange(CLI::App& command, RunFlags& flags) {
              "Threads that work on samples; 0: what the machine allows [0]", flags.threads);
 }
 
+// What may be taken, and how carefully.
+void AddMemory(CLI::App& command, RunFlags& flags) {
+  AddBytes(command, "--max_pinned", "Page-locked memory of the plan at most; 0: no budget [0]",
+           flags.max_pinned);
+  AddBytes(command, "--max_device", "Memory of the plan on each device at most; 0: no budget [0]",
+           flags.max_device);
+  AddInteger(command, "--local_world", 0, kMaxWorld,
+             "Processes like this one that share the machine's memory; 0: as the launcher says [0]",
+             flags.local_world);
+  command.add_flag("--check_leases", flags.check_leases,
+                   "Finds who writes into a batch after releasing it; slow, for debugging");
+}
+
 // What stands for the device and its user.
 void AddModel(CLI::App& command, RunFlags& flags) {
   AddNumber(command, "--sim_gb_per_s", kMaxGbPerS,
@@ -74,10 +87,10 @@ void AddOutputs(CLI::App& command, RunFlags& flags) {
 void AddRunFlags(CLI::App& command, RunFlags& flags) {
   AddGraphFlags(command, flags.graph);
   AddRange(command, flags);
+  AddMemory(command, flags);
   AddModel(command, flags);
   AddOutputs(command, flags);
-  for (const char* planned : {"--trace", "--errors", "--save_state", "--resume", "--max_pinned",
-                              "--max_device", "--check_leases"}) {
+  for (const char* planned : {"--trace", "--errors", "--save_state", "--resume"}) {
     AddPlanned(command, planned);
   }
 }

@@ -54,6 +54,7 @@ Json Object(const RunStatistics& s) {
           {"samples_per_second", Finite(s.samples_per_second)},
           {"first_batch_seconds", Finite(s.first_batch_seconds)},
           {"startup_seconds", Finite(s.startup_seconds)},
+          {"pinning_seconds", Finite(s.pinning_seconds)},
           {"next_wait_seconds", Finite(s.next_wait_seconds)},
           {"cpu_seconds", Finite(s.cpu_seconds)},
           {"bytes_read", s.bytes_read},
@@ -74,15 +75,24 @@ Json Object(const RunStatistics& s) {
           {"stages", Stages(s.stages)}};
 }
 
+Json Object(const OutputStatistics& output) {
+  Json object = Object(output.statistics);
+  if (output.devices.size() > 1) {
+    Json& array = object["devices"] = Json::array();
+    for (const RunStatistics& device : output.devices) array.push_back(Object(device));
+  }
+  return object;
+}
+
 }  // namespace
 
 std::string StatsJson(const std::vector<OutputStatistics>& outputs) {
-  Json document = Object(outputs.empty() ? RunStatistics() : outputs.front().statistics);
+  Json document = Object(outputs.empty() ? OutputStatistics() : outputs.front());
   if (outputs.size() > 1) {
     Json& array = document["outputs"] = Json::array();
     for (const OutputStatistics& output : outputs) {
       Json named = {{"output", output.output}};
-      named.update(Object(output.statistics));
+      named.update(Object(output));
       array.push_back(std::move(named));
     }
   }

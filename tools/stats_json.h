@@ -9,12 +9,14 @@
 namespace penstock {
 
 struct OutputStatistics {
-  std::string output;  // Name of the terminal node.
-  RunStatistics statistics;
+  std::string output;        // Name of the terminal node.
+  RunStatistics statistics;  // Of all devices: SumOverDevices().
+  std::vector<RunStatistics> devices = {};
 };
 
 // One object with the keys of DESIGN.md, for the first output. Where there are several, it also has
-// "outputs": an array with one such object each, which begins with its name, "output".
+// "outputs": an array with one such object each, which begins with its name, "output". An object of
+// several devices has "devices": an array with one such object each.
 std::string StatsJson(const std::vector<OutputStatistics>& outputs);
 
 }  // namespace penstock

@@ -60,6 +60,20 @@ TEST(StatsJsonTest, SeveralOutputs) {
   EXPECT_EQ(json["outputs"][1]["samples"], 40);
 }
 
+TEST(StatsJsonTest, SeveralDevices) {
+  RunStatistics sum = Example(), second = Example();
+  sum.device = "sim,sim";
+  second.samples = 40;
+  const auto json = nlohmann::json::parse(StatsJson({{"train", sum, {Example(), second}}}));
+  EXPECT_EQ(json["device"], "sim,sim");
+  ASSERT_EQ(json["devices"].size(), 2u);
+  EXPECT_EQ(json["devices"][0]["samples"], 20);
+  EXPECT_EQ(json["devices"][1]["samples"], 40);
+  EXPECT_EQ(json["devices"][1]["device"], "sim");
+  const auto one = nlohmann::json::parse(StatsJson({{"train", sum, {Example()}}}));
+  EXPECT_FALSE(one.contains("devices"));
+}
+
 TEST(StatsJsonTest, ARunThatNeverStarted) {
   const auto json = nlohmann::json::parse(StatsJson({}));
   EXPECT_EQ(json["batches"], 0);

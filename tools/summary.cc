@@ -42,6 +42,16 @@ std::string StageTable(const RunStatistics& s) {
   return text;
 }
 
+std::string DeviceLines(const std::vector<RunStatistics>& devices) {
+  std::string text;
+  for (size_t d = 0; d < devices.size(); ++d) {
+    const RunStatistics& s = devices[d];
+    absl::StrAppend(&text, "  device ", d, ", ", s.device, ": ", Batches(s.batches), ", ",
+                    Samples(s.samples), ", waited ", Seconds(s.next_wait_seconds), "\n");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string StartText(const RunStatistics& statistics, const PipelineInfo& pipeline,
@@ -57,7 +67,7 @@ std::string StartText(const RunStatistics& statistics, const PipelineInfo& pipel
   return text + "\n";
 }
 
-std::string Summary(const RunStatistics& s) {
+std::string Summary(const RunStatistics& s, const std::vector<RunStatistics>& devices) {
   std::string text = absl::StrFormat("%s on %s: %s, %s in %s, %.0f samples/s\n", s.graph, s.device,
                                      Batches(s.batches), Samples(s.samples), Seconds(s.seconds),
                                      s.samples_per_second);
@@ -67,6 +77,7 @@ std::string Summary(const RunStatistics& s) {
   absl::StrAppendFormat(&text, "  read %s, uploaded %s at %.2f GB/s, overlap %.0f %%\n",
                         Megabytes(s.bytes_read), Megabytes(s.bytes_uploaded), s.upload_gb_per_s,
                         s.overlap_fraction * 100);
+  if (devices.size() > 1) absl::StrAppend(&text, DeviceLines(devices));
   absl::StrAppend(&text, StageTable(s), "  verdict: ", s.verdict, "\n");
   return text;
 }

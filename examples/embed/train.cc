@@ -70,7 +70,8 @@ absl::Status Train(penstock::StreamRef compute) {
   options.epochs = epochs;
   options.log = [](absl::string_view line) { std::cerr << line << std::endl; };
   // Left out, it is the current CUDA device.
-  PENSTOCK_ASSIGN_OR_RETURN(options.device, penstock::OpenDevice(absl::GetFlag(FLAGS_device)));
+  PENSTOCK_ASSIGN_OR_RETURN(options.devices.emplace_back(),
+                            penstock::OpenDevice(absl::GetFlag(FLAGS_device)));
   PENSTOCK_ASSIGN_OR_RETURN(auto pipeline, penstock::Pipeline::Create(graph, options));
 
   Model model;

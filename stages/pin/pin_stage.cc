@@ -15,9 +15,10 @@ absl::Status PinStage::Apply(const google::protobuf::Message& message,
   const auto& options = static_cast<const Pin&>(message);
   if (!Pin::Mode_IsValid(options.mode())) {
     return absl::InvalidArgumentError(absl::StrCat("mode is ", static_cast<int>(options.mode()),
-                                                   ", expected PINNED or PAGEABLE"));
+                                                   ", expected PINNED, PAGEABLE or AUTO"));
   }
   settings.memory = options.mode() == Pin::PAGEABLE ? HostMemory::kPageable : HostMemory::kPinned;
+  settings.or_pageable = options.mode() == Pin::AUTO;
   return absl::OkStatus();
 }
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "penstock/memory/status_macros.h"
+#include "penstock/stages/read/page_cache.h"
 #include "penstock/stages/read/printable.h"
 
 namespace penstock {
@@ -22,9 +24,7 @@ absl::Status ReadAll(int descriptor, const Extent& extent, absl::Span<std::byte>
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return FileError(errno, extent.file);
     if (n == 0) {
-      return absl::DataLossError(absl::StrCat(Printable(extent.file), ": ", done, " of ", to.size(),
-                                              " bytes at offset ", extent.offset,
-                                              "; the file has become shorter"));
+      return ShortenedFile(extent.file, static_cast<int64_t>(done), to.size(), extent.offset);
     }
     done += static_cast<size_t>(n);
   }
@@ -32,16 +32,6 @@ absl::Status ReadAll(int descriptor, const Extent& extent, absl::Span<std::byte>
 }
 
 }  // namespace
-
-absl::Status FileError(int error_number, absl::string_view path) {
-  absl::Status status = absl::ErrnoToStatus(error_number, Printable(path));
-  if (error_number == EMFILE) {
-    return absl::Status(status.code(),
-                        absl::StrCat(status.message(), "; raise the limit with `ulimit -n`"));
-  }
-  if (!absl::IsInvalidArgument(status)) return status;
-  return absl::FailedPreconditionError(status.message());
-}
 
 FileReader::~FileReader() { CloseAll(); }
 
@@ -63,8 +53,9 @@ absl::StatusOr<int64_t> FileReader::Measure(const Extent& extent) {
 
 absl::Status FileReader::Read(const Extent& extent, absl::Span<std::byte> to) {
   if (extent.bytes) {
-    PENSTOCK_ASSIGN_OR_RETURN(const int descriptor, Keep(extent.file));
-    return ReadAll(descriptor, extent, to);
+    PENSTOCK_ASSIGN_OR_RETURN(const OpenFile* file, Keep(extent));
+    if (!file->direct) return ReadAll(file->descriptor, extent, to);
+    return direct_.Read(file->descriptor, *file->direct, extent.offset, to, extent.file);
   }
   PENSTOCK_ASSIGN_OR_RETURN(const int descriptor, Open(extent.file));
   absl::Status status = ReadAll(descriptor, extent, to);
@@ -84,20 +75,33 @@ absl::StatusOr<int> FileReader::Open(const std::string& path) {
   return descriptor;
 }
 
-absl::StatusOr<int> FileReader::Keep(const std::string& path) {
-  auto found = std::find_if(kept_.begin(), kept_.end(),
-                            [&](const OpenFile& file) { return file.path == path; });
+absl::StatusOr<const FileReader::OpenFile*> FileReader::Keep(const Extent& extent) {
+  auto found = std::find_if(kept_.begin(), kept_.end(), [&](const OpenFile& file) {
+    return file.path == extent.file && file.access == extent.access;
+  });
   if (found != kept_.end()) {
     std::rotate(found, found + 1, kept_.end());
-    return kept_.back().descriptor;
+    return &kept_.back();
   }
-  PENSTOCK_ASSIGN_OR_RETURN(const int descriptor, Open(path));
+  PENSTOCK_ASSIGN_OR_RETURN(const int descriptor, Open(extent.file));
+  OpenFile file = {extent.file, extent.access, descriptor, std::nullopt};
+  const bool past = extent.access == FileAccess::kAuto ? OutgrowsPageCache(descriptor)
+                                                       : extent.access == FileAccess::kDirect;
+  if (past) GoDirect(file);
   if (kept_.size() == kKeptOpen) {
     close(kept_.front().descriptor);
     kept_.erase(kept_.begin());
   }
-  kept_.push_back({path, descriptor});
-  return descriptor;
+  kept_.push_back(std::move(file));
+  return &kept_.back();
+}
+
+// Leaves the file as it is where its file system has no direct reads.
+void FileReader::GoDirect(OpenFile& file) {
+  const int direct = open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
+  if (direct < 0) return;
+  file.direct = ProbeDirect(direct);
+  close(file.direct ? std::exchange(file.descriptor, direct) : direct);
 }
 
 void FileReader::CloseAll() {

@@ -3,24 +3,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "penstock/stages/read/direct_reader.h"
+#include "penstock/stages/read/file_error.h"
 #include "penstock/stages/source.h"
 
 namespace penstock {
 
-// The Status of a failed system call on `path`: "PATH: No such file or directory". NotFound and
-// PermissionDenied are told apart; never InvalidArgument, which is kept for graphs.
-absl::Status FileError(int error_number, absl::string_view path);
-
 // One a thread; thread-compatible. Files that extents are parts of (CIFAR's) stay open, the last
 // few of them; a file that is one sample is closed at once. Descriptors that run out are given back
 // first.
+//
+// Parts of a file are read through the page cache, or past it where that is better or asked for
+// (Extent::access): see page_cache.h. A file system that has no such reads gets ordinary ones.
 class FileReader {
  public:
   static constexpr size_t kKeptOpen = 8;
@@ -38,14 +39,18 @@ class FileReader {
  private:
   struct OpenFile {
     std::string path;
+    FileAccess access;
     int descriptor;
+    std::optional<DirectAlignment> direct;  // Of a descriptor that reads past the page cache.
   };
 
   absl::StatusOr<int> Open(const std::string& path);
-  absl::StatusOr<int> Keep(const std::string& path);
+  absl::StatusOr<const OpenFile*> Keep(const Extent& extent);
+  void GoDirect(OpenFile& file);
   void CloseAll();
 
   std::vector<OpenFile> kept_;  // The one used last stands last.
+  DirectReader direct_;
 };
 
 }  // namespace penstock

@@ -5,38 +5,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
-#include <string>
+
+#include "penstock/memory/memory_limits.h"
 
 namespace penstock {
 namespace {
 
 constexpr int64_t kSmallFile = int64_t{64} << 20;
 constexpr int64_t kSamples = 64;
-constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
-
-// A file that holds one number, or "max".
-int64_t LimitIn(const char* path) {
-  std::ifstream file(path);
-  int64_t bytes = kUnlimited;
-  return file >> bytes ? bytes : kUnlimited;
-}
-
-int64_t MemAvailable() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string word; file >> word;) {
-    int64_t kib = 0;
-    if (word == "MemAvailable:" && file >> kib) return kib << 10;
-  }
-  return kUnlimited;
-}
 
 }  // namespace
 
 int64_t AvailableMemory() {
-  return std::min({MemAvailable(), LimitIn("/sys/fs/cgroup/memory.max"),
-                   LimitIn("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
+  const MemoryLimits limits = ReadMemoryLimits();
+  const MemoryLimit* const nearest = limits.nearest();
+  return nearest == nullptr ? std::numeric_limits<int64_t>::max() : nearest->bytes;
 }
 
 double ResidentShare(int descriptor, int64_t bytes) {

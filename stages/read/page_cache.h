@@ -5,9 +5,8 @@
 
 namespace penstock {
 
-// Memory that the page cache may fill without anything being swapped or killed, bytes: what
-// /proc/meminfo calls available, or the container's limit if that is less. INT64_MAX where neither
-// can be read.
+// Memory that the page cache may fill, bytes: what is available on the machine, or within the
+// cgroup if that is less. INT64_MAX where neither can be read.
 int64_t AvailableMemory();
 
 // The share of a file that is in the page cache, 0 to 1, by pages spread over it. 1 where the

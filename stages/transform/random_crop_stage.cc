@@ -118,6 +118,12 @@ absl::StatusOr<RandomCropParams> RandomCropStage::Resolve(ImageSize& image, Rand
   return params;
 }
 
+std::vector<int32_t> RandomCropStage::Sources(const CropAxis& axis) {
+  std::vector<int32_t> sources(static_cast<size_t>(Padded(axis)));
+  for (size_t i = 0; i < sources.size(); ++i) sources[i] = axis.Source(static_cast<int32_t>(i));
+  return sources;
+}
+
 CropAxis RandomCropStage::Rows(ImageSize image) const {
   CropAxis axis = {.size = image.height, .before = top_, .after = bottom_, .mode = mode_};
   if (options().pad_if_needed()) axis.more = std::max(0, size().height - Padded(axis));

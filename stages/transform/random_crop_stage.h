@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "penstock/stages/sample_stage.h"
 #include "penstock/stages/transform/padded_crop.h"
@@ -27,7 +28,14 @@ class RandomCropStage final : public RandomFieldStage<RandomCrop, RandomCropPara
   absl::Status Process(const RandomCropParams& params, const FieldView& in, const FieldView& out,
                        SampleContext& context) const override;
 
+  // For device forms: of an image of that size, what stands at each place of the padded axis: an
+  // index of the image, or -1 for fill(). A crop takes size() places from Params' corner on.
+  std::vector<int32_t> SourceRows(ImageSize image) const { return Sources(Rows(image)); }
+  std::vector<int32_t> SourceColumns(ImageSize image) const { return Sources(Columns(image)); }
+  const std::array<uint8_t, 4>& fill() const { return fill_; }
+
  private:
+  static std::vector<int32_t> Sources(const CropAxis& axis);
   ImageSize size() const { return {options().height(), options().width()}; }
   absl::Status CheckFits(ImageSize image) const;
   // The axes of a crop whose corner is at 0, 0 of the padded image.

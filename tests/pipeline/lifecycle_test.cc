@@ -28,7 +28,7 @@ class LifecycleTest : public ::testing::Test {
  protected:
   LifecycleTest() : root_(NewTestFolder("life")), registry_(MakeTestRegistry()) {
     options_.registry = &registry_;
-    options_.device = HostDevice();
+    options_.devices = {HostDevice()};
     options_.threads = options_.io_threads = 2;
   }
 
@@ -72,7 +72,7 @@ TEST_F(LifecycleTest, TakingThreeOfAHundredBatchesAndLeavingIsQuickAndLeavesNoth
     EXPECT_LT(absl::Now() - start, absl::Seconds(1));
     held.clear();  // Batches outlive their pipeline.
   }
-  options_.device = nullptr;  // The last owner of the streams' threads.
+  options_.devices.clear();  // The last owner of the streams' threads.
   EXPECT_LE(Threads(), threads_before + 2) << "oneTBB keeps its own workers, and nobody else";
 }
 
@@ -216,10 +216,11 @@ TEST_F(LifecycleTest, PushedUnlabelledUnboundedSource) {
 TEST_F(LifecycleTest, CopiesOverlapTheConsumersWork) {
   SimOptions sim;
   sim.gb_per_s = 0.0002;  // Batches are small here: 864 bytes a sample.
-  options_.device = SimDevice::Create(sim);
+  const auto device = SimDevice::Create(sim);
+  options_.devices = {device};
   constexpr int kBatches = 50;
   auto pipeline = Make(2 * kBatches, 2);
-  auto compute = options_.device->CreateStream().value();
+  auto compute = device->CreateStream().value();
   const absl::Time start = absl::Now();
   int64_t bytes = 0;
   for (;;) {
@@ -229,10 +230,10 @@ TEST_F(LifecycleTest, CopiesOverlapTheConsumersWork) {
     (*batch)->WaitOn(compute->ref());
     bytes = (*batch)->tensors()[0].second.bytes();
     ASSERT_TRUE(
-        options_.device->Occupy(compute->ref(), absl::Seconds(1.0 * bytes / (sim.gb_per_s * 1e9)))
+        device->Occupy(compute->ref(), absl::Seconds(1.0 * bytes / (sim.gb_per_s * 1e9)))
             .ok());
   }
-  ASSERT_TRUE(options_.device->Synchronize(compute->ref()).ok());
+  ASSERT_TRUE(device->Synchronize(compute->ref()).ok());
   const double one = kBatches * static_cast<double>(bytes) / (sim.gb_per_s * 1e9);
   EXPECT_GE(absl::ToDoubleSeconds(absl::Now() - start), one);
   const RunStatistics statistics = pipeline->Stats();

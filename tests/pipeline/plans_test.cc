@@ -114,7 +114,7 @@ TEST_F(PlansTest, HostPlanGivesWhatArithmeticSays) {
       for (int64_t row = 0; row < rows; ++row) {
         const int64_t id = got.info.ids[row];
         EXPECT_EQ(id, order(position++));
-        EXPECT_EQ(got.info.keys[row], absl::StrCat(id, ".fake"));
+        EXPECT_EQ(got.info.key(row), absl::StrCat(id, ".fake"));
         int64_t label = -1;
         std::memcpy(&label, got.bytes[1].data() + row * 8, 8);
         EXPECT_EQ(label, id);

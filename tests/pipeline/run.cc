@@ -42,22 +42,10 @@ std::shared_ptr<SimDevice> HostDevice() {
   return SimDevice::Create(options);
 }
 
-RunResult RunGraph(const std::string& text, PipelineOptions options) {
+RunResult TakeAll(Pipeline& pipeline, const NextOptions& next, int64_t epochs) {
   RunResult run;
-  if (options.device == nullptr) options.device = HostDevice();
-  const Registry& registry = options.registry != nullptr ? *options.registry : Registry::Default();
-  const auto graph = ParseGraph(text, "test.textproto", {}, registry);
-  if (!graph.ok()) {
-    run.status = graph.status();
-    return run;
-  }
-  auto pipeline = Pipeline::Create(*graph, options);
-  if (!pipeline.ok()) {
-    run.status = pipeline.status();
-    return run;
-  }
-  while (run.epoch_ends < options.epochs) {
-    auto batch = (*pipeline)->Next(absl::Seconds(30));
+  while (run.epoch_ends < epochs) {
+    auto batch = pipeline.Next(next);
     if (!batch.ok()) {
       run.status = batch.status();
       break;
@@ -69,8 +57,27 @@ RunResult RunGraph(const std::string& text, PipelineOptions options) {
     (*batch)->WaitOn(StreamRef::LegacyDefault());
     run.batches.push_back(Keep(**batch));
   }
-  run.statistics = (*pipeline)->Stats();
+  run.statistics = pipeline.Stats(next.output, next.device);
   return run;
+}
+
+RunResult RunGraph(const std::string& text, PipelineOptions options) {
+  RunResult run;
+  if (options.devices.empty()) options.devices = {HostDevice()};
+  const Registry& registry = options.registry != nullptr ? *options.registry : Registry::Default();
+  const auto graph = ParseGraph(text, "test.textproto", {}, registry);
+  if (!graph.ok()) {
+    run.status = graph.status();
+    return run;
+  }
+  auto pipeline = Pipeline::Create(*graph, options);
+  if (!pipeline.ok()) {
+    run.status = pipeline.status();
+    return run;
+  }
+  NextOptions next;
+  next.timeout = absl::Seconds(30);
+  return TakeAll(**pipeline, next, options.epochs);
 }
 
 }  // namespace penstock::testing

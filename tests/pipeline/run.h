@@ -36,6 +36,9 @@ struct RunResult {
 // A device without time, as --device=host.
 std::shared_ptr<SimDevice> HostDevice();
 
+// Takes what `next` names until `epochs` have ended, or to the first error.
+RunResult TakeAll(Pipeline& pipeline, const NextOptions& next, int64_t epochs);
+
 // Runs `text` to its end (or first error) on a HostDevice unless the options name another.
 RunResult RunGraph(const std::string& text, PipelineOptions options);
 

@@ -1,6 +1,7 @@
 // Makes the small data sets that graphs run on without --data.
 //
 //   make_sample_data cifar10 FOLDER   CIFAR-10's binary files: 5 of 200 records, one of 100
+//   make_sample_data array FILE       1,000 rows of 16 x 16 numbers as a .npy file of float32
 //   make_sample_data photos FOLDER    4 class folders of 64 images of 200 to 500 pixels; 2 are PNG
 // clang-format off: jpeglib.h needs cstdio before it.
 #include <cstdio>
@@ -120,14 +121,32 @@ void MakePhotos(const fs::path& folder) {
   }
 }
 
+// Row r holds r + i / 256, i counting its 256 numbers: all are exact, and no two are equal.
+void MakeArray(const fs::path& path) {
+  constexpr int kRows = 1000, kSide = 16, kAlignment = 64;
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1000, 16, 16), }";
+  header.append(kAlignment - 1 - (10 + header.size()) % kAlignment, ' ');
+  header += '\n';
+  std::ofstream file(path, std::ios::binary);
+  file << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
+  for (int row = 0; row < kRows; ++row) {
+    float numbers[kSide * kSide];
+    for (int i = 0; i < kSide * kSide; ++i) numbers[i] = static_cast<float>(row) + i / 256.0F;
+    file.write(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+  }
+  if (!file.flush()) Die("cannot write " + path.string());
+}
+
 int Main(int argc, char** argv) {
   const std::string kind = argc == 3 ? argv[1] : "";
-  if (kind == "cifar10") {
+  if (kind == "array") {
+    MakeArray(argv[2]);
+  } else if (kind == "cifar10") {
     MakeCifar10(argv[2]);
   } else if (kind == "photos") {
     MakePhotos(argv[2]);
   } else {
-    Die("usage: make_sample_data cifar10|photos FOLDER");
+    Die("usage: make_sample_data cifar10|photos FOLDER, or array FILE");
   }
   return 0;
 }

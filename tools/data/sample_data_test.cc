@@ -12,6 +12,7 @@
 
 #include "penstock/stages/decode/decode_image_stage.h"
 #include "penstock/stages/read/file_reader.h"
+#include "penstock/stages/read/read_array.pb.h"
 #include "penstock/stages/read/read_cifar10.pb.h"
 #include "penstock/stages/read/read_image_folder.pb.h"
 #include "penstock/stages/read/temp_folder.h"
@@ -54,6 +55,22 @@ TEST(SampleDataTest, Cifar10) {
   }
 }
 
+TEST(SampleDataTest, Array) {
+  ReadArray options;
+  options.set_path("tools/data/array_sample.npy");
+  const auto source = Registry::Default().Find("penstock.ReadArray")->source();
+  ASSERT_TRUE(source->Init(options).ok()) << source->Init(options);
+  ASSERT_EQ(source->size(), 1000);
+  EXPECT_EQ(source->fields().fields[0].ToString(), "float32 [16, 16]");
+  for (const int64_t id : {0, 999}) {
+    const std::vector<std::byte> bytes = Read(*source, id);
+    ASSERT_EQ(bytes.size(), 1024u);
+    const auto* numbers = reinterpret_cast<const float*>(bytes.data());
+    EXPECT_EQ(numbers[0], static_cast<float>(id));
+    EXPECT_EQ(numbers[255], static_cast<float>(id) + 255 / 256.0F);
+  }
+}
+
 TEST(SampleDataTest, Photos) {
   ReadImageFolder options;
   options.set_root("tools/data/photos_sample");
@@ -87,18 +104,25 @@ TEST(SampleDataTest, Photos) {
   EXPECT_EQ(kinds[".jpg"], 254);
 }
 
+std::string FileContent(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
 std::map<std::string, std::string> Contents(const fs::path& folder) {
   std::map<std::string, std::string> contents;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
-    std::ifstream file(entry.path(), std::ios::binary);
-    contents[entry.path().lexically_relative(folder)] =
-        std::string(std::istreambuf_iterator<char>(file), {});
+    contents[entry.path().lexically_relative(folder)] = FileContent(entry.path());
   }
   return contents;
 }
 
 TEST(SampleDataTest, IsTheSameEachTime) {
+  const TempFolder array;
+  const std::string path = array / "again.npy";
+  ASSERT_EQ(std::system(("tools/data/make_sample_data array " + path).c_str()), 0);
+  EXPECT_TRUE(FileContent(path) == FileContent("tools/data/array_sample.npy"));
   for (const std::string kind : {"cifar10", "photos"}) {
     const TempFolder folder;
     const std::string command = "tools/data/make_sample_data " + kind + " " + (folder / kind);

@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.environ['TEST_SRCDIR'], os.environ['TEST_WORKSPACE'],
                                 'tools/testing'))
-from command import CIFAR10, Folder, run
+from command import CIFAR10, Folder, environment, run
 
 
 class CheckTest(unittest.TestCase):
@@ -57,6 +57,16 @@ class ShowTest(unittest.TestCase):
     self.assertEqual(result.returncode, 0, result.stderr)
     for part in ('read_cifar10', 'batch of 8', 'host writes per uploaded byte', 'memory'):
       self.assertIn(part, result.stdout)
+
+  def test_nearest_limit(self):
+    folder = Folder(self)
+    data, _ = folder.cifar10(20)
+    graph = folder.graph(*CIFAR10)
+    result = run('show', graph, '--data', data, '--device=sim')
+    self.assertRegex(result.stdout, r'memory of all outputs: \d+ bytes \(\d+\.\d MiB\) pinned, ')
+    self.assertRegex(result.stdout, r'nearest limit: .* is \d+.*, allows \d+ bytes')
+    shared = run('show', graph, '--data', data, '--device=sim', env=environment(LOCAL_WORLD_SIZE='2'))
+    self.assertRegex(shared.stdout, r'nearest limit: .*, shared by 2 processes \(LOCAL_WORLD_SIZE\)')
 
 
 class StagesTest(unittest.TestCase):

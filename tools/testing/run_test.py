@@ -52,7 +52,8 @@ class RunTest(unittest.TestCase):
     help_text = run('run', '--help').stdout
     for flag in ('--data', '--var', '--set', '--device', '--sim_gb_per_s', '--epochs',
                  '--max_batches', '--seed', '--rank', '--world', '--threads', '--progress',
-                 '--stats_json', '--dump_npy', '--compute_ms'):
+                 '--stats_json', '--dump_npy', '--compute_ms', '--max_pinned', '--max_device',
+                 '--check_leases'):
       self.assertIn(flag, help_text)
     self.assertNotIn('--trace', help_text)
 
@@ -85,14 +86,34 @@ class RunTest(unittest.TestCase):
     self.assertEqual(self.run_small('--threads=0').returncode, 0)
     self.assertEqual(self.run_small('--seed=18446744073709551615').returncode, 0)
 
+  def test_memory_budgets(self):
+    stats = self.folder.file('stats.json')
+    self.assertEqual(self.run_small(f'--stats_json={stats}').returncode, 0)
+    with open(stats, encoding='utf-8') as file:
+      pinned = json.load(file)['pinned_bytes_peak']
+    self.assertGreater(pinned, 0)
+    self.assertEqual(self.run_small(f'--max_pinned={pinned}').returncode, 0)
+    self.assert_refused(self.run_small(f'--max_pinned={pinned - 1}'), f'takes {pinned} bytes',
+                        'host pinned memory', '--max_pinned', f'allows {pinned - 1}')
+    self.assert_refused(self.run_small('--max_device=1KiB'), 'device memory', 'allows 1024')
+    self.assertEqual(self.run_small('--max_device=1TiB', '--max_pinned=0').returncode, 0)
+    for value in ('-1', '1.5GiB', '1GB', 'GiB', '', '9999999TiB', '99999999999999999999'):
+      self.assert_refused(self.run_small(f'--max_pinned={value}'), '--max_pinned', f'"{value}"',
+                          '512MiB')
+    # The machine's own limits are no fault of graph or flags.
+    self.assert_refused(self.run_small('--local_world=1000000'), 'shared by 1000000 processes',
+                        'this process can have', code=1) if pinned > 30000 else None
+
+  def test_check_leases(self):
+    self.assertEqual(self.run_small('--check_leases', '--epochs=3').returncode, 0)
+
   def test_an_empty_value_is_none_of_the_next(self):
     result = run('run', self.graph, '--device=host', '--data=', '--epochs=1')
     self.assertEqual(result.returncode, 2)
     self.assertIn('root', result.stderr)
 
   def test_flags_of_later_versions(self):
-    for flag in ('--trace', '--errors', '--save_state', '--resume', '--max_pinned', '--max_device',
-                 '--check_leases'):
+    for flag in ('--trace', '--errors', '--save_state', '--resume'):
       self.assert_refused(self.run_small(flag, 'x'), flag, 'not built yet')
       self.assert_refused(self.run_small(flag + '=x'), flag, 'not built yet')
 

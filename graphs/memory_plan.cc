@@ -1,0 +1,147 @@
+#include "penstock/graphs/memory_plan.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "penstock/memory/status_macros.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kLower = "lower batches_in_flight or batch_size";
+
+int64_t Signed(size_t bytes) { return static_cast<int64_t>(bytes); }
+
+absl::Status CheckFlag(int64_t bytes, int64_t limit, const char* what, const char* flag) {
+  if (limit == 0 || bytes <= limit) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the plan takes ", bytes, " bytes of ", what,
+                                                 ", but ", flag, " allows ", limit,
+                                                 "; raise it, or ", kLower));
+}
+
+std::string SharedBy(const LocalWorld& world) {
+  if (world.ranks == 1) return "";
+  return absl::StrCat(", shared by ", world.ranks, " processes (",
+                      world.origin.empty() ? "local_world" : world.origin, ")");
+}
+
+absl::Status CheckMachine(const MemoryNeed& need, const MemoryLimit& limit,
+                          const LocalWorld& world) {
+  const auto check = [&](int64_t bytes, int64_t all, const char* what, const char* more) {
+    const int64_t share = all / world.ranks;
+    if (bytes <= share) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the plan takes ", bytes, " bytes of ", what, ", but this process can have ", share, ": ",
+        limit.origin, SharedBy(world), "; raise that limit, or ", kLower, more));
+  };
+  PENSTOCK_RETURN_IF_ERROR(check(need.pinned, limit.bytes, "host pinned memory",
+                                 limit.swap > 0 ? ", or use Pin { mode: PAGEABLE }" : ""));
+  return check(need.pinned + need.pageable, limit.bytes + limit.swap, "host memory", "");
+}
+
+absl::Status Check(const MemoryNeed& need, const PlannerOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFlag(need.pinned, options.max_pinned_bytes, "host pinned memory",
+                                     "max_pinned_bytes (--max_pinned)"));
+  PENSTOCK_RETURN_IF_ERROR(CheckFlag(need.device, options.max_device_bytes, "device memory",
+                                     "max_device_bytes (--max_device)"));
+  for (const MemoryLimit& limit : options.machine.limits) {
+    PENSTOCK_RETURN_IF_ERROR(CheckMachine(need, limit, options.local_world));
+  }
+  return absl::OkStatus();
+}
+
+// True if there was one.
+bool MakePageable(std::vector<PlannedOutput>& outputs) {
+  bool any = false;
+  for (PlannedOutput& output : outputs) {
+    if (!output.plan.or_pageable || output.plan.memory != HostMemory::kPinned) continue;
+    output.plan.memory = HostMemory::kPageable;
+    any = true;
+  }
+  return any;
+}
+
+std::string Bytes(int64_t bytes) {
+  constexpr double kMiB = 1 << 20;
+  return absl::StrFormat("%d bytes (%.1f MiB)", bytes, static_cast<double>(bytes) / kMiB);
+}
+
+// A bound, what counts against it, and what is left.
+struct Bound {
+  int64_t left = 0;
+  std::string text;
+};
+
+void Nearer(int64_t need, int64_t limit, const std::string& name, Bound& nearest) {
+  if (!nearest.text.empty() && nearest.left <= limit - need) return;
+  nearest = {limit - need, absl::StrCat(name, " allows ", Bytes(limit))};
+}
+
+}  // namespace
+
+MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options) {
+  MemoryNeed need;
+  for (const PlannedOutput& output : outputs) {
+    const ExecutionPlan& plan = output.plan;
+    const int64_t slabs = Signed(plan.layout.host_bytes()) * plan.seats;
+    (plan.memory == HostMemory::kPinned ? need.pinned : need.pageable) += slabs;
+    need.device += Signed(plan.layout.device_bytes()) * plan.seats +
+                   Signed(plan.arena_bytes + plan.scratch_bytes) * plan.streams;
+    const int64_t cache = Signed(plan.cache.bytes());
+    switch (plan.cache.place) {
+      case CachePlace::kAuto:  // The planner has chosen.
+      case CachePlace::kHost:
+        need.pageable += cache;
+        break;
+      case CachePlace::kPinned:
+        need.pinned += cache;
+        break;
+      case CachePlace::kDevice:
+        need.device += cache;
+        break;
+    }
+  }
+  need.pinned *= options.devices;
+  need.pageable *= options.devices;
+  // A SimDevice has no memory of its own.
+  if (options.device == DeviceKind::kSim) need.pageable += need.device * options.devices;
+  return need;
+}
+
+absl::Status SettleMemory(std::vector<PlannedOutput>& outputs, const PlannerOptions& options) {
+  const absl::Status refused = Check(AddUpMemory(outputs, options), options);
+  if (refused.ok() || !MakePageable(outputs)) return refused;
+  PENSTOCK_RETURN_IF_ERROR(Check(AddUpMemory(outputs, options), options));
+  if (options.log) {
+    options.log(
+        absl::StrCat("Pin { mode: AUTO }: batches are born in pageable memory, which is "
+                     "slower to copy: ",
+                     refused.message()));
+  }
+  return absl::OkStatus();
+}
+
+std::string MemoryReport(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options) {
+  const MemoryNeed need = AddUpMemory(outputs, options);
+  std::string text = absl::StrCat("memory of all outputs: ", Bytes(need.pinned), " pinned, ",
+                                  Bytes(need.pageable), " pageable, ", Bytes(need.device), " on ",
+                                  options.devices > 1 ? "each device" : "the device", "\n");
+  Bound nearest;
+  if (options.max_pinned_bytes > 0) {
+    Nearer(need.pinned, options.max_pinned_bytes, "--max_pinned", nearest);
+  }
+  if (options.max_device_bytes > 0) {
+    Nearer(need.device, options.max_device_bytes, "--max_device", nearest);
+  }
+  for (const MemoryLimit& limit : options.machine.limits) {
+    const std::string name = absl::StrCat(limit.origin, SharedBy(options.local_world), ",");
+    Nearer(need.pinned, limit.bytes / options.local_world.ranks, name, nearest);
+  }
+  if (!nearest.text.empty()) absl::StrAppend(&text, "nearest limit: ", nearest.text, "\n");
+  if (options.machine.memlock) {
+    absl::StrAppend(&text, "RLIMIT_MEMLOCK is ", Bytes(*options.machine.memlock),
+                    ", which binds mlock() but not CUDA's page-locking\n");
+  }
+  return text;
+}
+
+}  // namespace penstock

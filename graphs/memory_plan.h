@@ -1,0 +1,33 @@
+// The memory plan: what all outputs of a graph will take on all devices, against what they may.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "penstock/graphs/planner.h"
+
+namespace penstock {
+
+// In bytes. On the host of all devices together, on the device of each.
+struct MemoryNeed {
+  int64_t pinned = 0;    // Slabs and caches in page-locked memory.
+  int64_t pageable = 0;  // The others, and on the CPU also what stands for device memory.
+  int64_t device = 0;    // Slabs, scratch and caches.
+};
+
+MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options);
+
+// Refuses what does not fit, before anything is allocated. Slabs that may be pageable (Pin { mode:
+// AUTO }) become so if they do not fit page-locked; options.log gets a line that says why.
+//
+// Errors name the bytes wanted, the limit, where it comes from, and what to change: InvalidArgument
+// for max_pinned_bytes and max_device_bytes, ResourceExhausted for the machine's limits. Each of
+// several processes of one job may have its share of those.
+absl::Status SettleMemory(std::vector<PlannedOutput>& outputs, const PlannerOptions& options);
+
+// For people, a few lines: what all outputs take together, and the limit that is nearest.
+std::string MemoryReport(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options);
+
+}  // namespace penstock

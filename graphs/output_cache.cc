@@ -1,0 +1,130 @@
+// The part of OutputPlanner that a Cache node asks for: what is kept, where, and the gather form.
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "penstock/graphs/output_planner.h"
+#include "penstock/stages/read/file_mapping.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kRowAlignment = 16;  // Vector loads of the kernels.
+
+// Batches of kept samples come so fast that the hand-over takes longer than the work: many are
+// kept in flight unless the graph says how many, as long as they are small.
+constexpr int64_t kMaxSeats = 32, kMinSeats = 4;
+constexpr int64_t kSeatBytes = int64_t{1} << 29;
+
+const char* Name(CachePlace place) {
+  switch (place) {
+    case CachePlace::kDevice:
+      return "DEVICE";
+    case CachePlace::kPinned:
+      return "PINNED";
+    default:
+      return "HOST";
+  }
+}
+
+}  // namespace
+
+bool OutputPlanner::CheckCachable() {
+  const ExecutionPlan& plan = out_.plan;
+  std::string problem;
+  if (!plan.source->size()) {
+    problem = absl::StrCat("'", plan.source_node, "' is unbounded; its samples come once");
+  } else if (!plan.chain.input.fixed()) {
+    problem = absl::StrCat("'", plan.source_node, "' gives samples that are ",
+                           plan.chain.input.ToString(),
+                           "; expected decoded ones of one size (CIFAR, arrays)");
+  } else if (settings_.cache_bytes < plan.chain.input.bytes()) {
+    problem = absl::StrCat("bytes is ", settings_.cache_bytes, ": not one sample of ",
+                           plan.chain.input.bytes(), " bytes fits");
+  }
+  if (!problem.empty()) AddError(cache_node_, absl::InvalidArgumentError(problem));
+  return problem.empty();
+}
+
+// Why no one launch can do all sample stages, or "".
+std::string OutputPlanner::MakeGather() {
+  ExecutionPlan& plan = out_.plan;
+  if (!plan.batch_steps.empty()) {
+    return absl::StrCat("'", plan.batch_steps[0].node, "' works on batches on the host");
+  }
+  if (plan.fixed.size() > kMaxCarries) return "samples have too many fields";
+  const auto* form = options_.registry->FindGatherForm(options_.device, types_);
+  if (form == nullptr) {
+    return absl::StrCat("there is no gather form of [", plan.Names(0, plan.chain.links.size()),
+                        "] on this device");
+  }
+  std::vector<const SampleStage*> hosts;
+  std::vector<FieldSpec> specs = {plan.chain.input};
+  for (const ChainLink& link : plan.chain.links) {
+    hosts.push_back(link.stage.get());
+    specs.push_back(link.out);
+  }
+  std::shared_ptr<GatherStage> gather = form->make(hosts);
+  const absl::Status status = gather->Prepare(specs);
+  if (!status.ok()) return std::string(status.message());
+  plan.gather = std::move(gather);
+  return "";
+}
+
+bool OutputPlanner::PlaceCache() {
+  ExecutionPlan& plan = out_.plan;
+  if (settings_.cache_bytes == 0) return true;
+  if (!CheckCachable()) return false;
+  const std::string why_not = MakeGather();
+  const int64_t size = *plan.source->size(), row = plan.chain.input.bytes();
+  CachePlan& cache = plan.cache;
+  cache.pitch = AlignUp(static_cast<size_t>(row), kRowAlignment);
+  const auto pitch = static_cast<int64_t>(cache.pitch);
+  cache.samples = std::min(size, std::max<int64_t>(1, settings_.cache_bytes / pitch));
+  cache.place = settings_.cache_place;
+  std::string& why = out_.note.cache_why;
+  if (cache.place == CachePlace::kAuto) {
+    cache.place = !why_not.empty()        ? CachePlace::kHost
+                  : cache.samples == size ? CachePlace::kDevice
+                                          : CachePlace::kPinned;
+    why = !why_not.empty()        ? why_not
+          : cache.samples == size ? "all samples fit"
+                                  : absl::StrCat(size, " samples take ", size * pitch, " bytes");
+  } else if (cache.place != CachePlace::kHost && !why_not.empty()) {
+    AddError(cache_node_,
+             absl::InvalidArgumentError(absl::StrCat("place is ", Name(cache.place), ", but ",
+                                                     why_not, "; use place: AUTO or HOST")));
+    return false;
+  } else {
+    why = "as asked";
+  }
+  if (cache.place == CachePlace::kHost) plan.gather = nullptr;
+  const auto stored = plan.source->stored_rows();
+  if (cache.place == CachePlace::kPinned && stored && size * row <= settings_.cache_bytes &&
+      IsInMemory(stored->file)) {
+    cache.map_file = true;
+    cache.pitch = static_cast<size_t>(row);
+    cache.samples = size;
+  }
+  return true;
+}
+
+// The slab of a plan whose rows are gathered: tables, the rows that are not kept, outputs.
+void OutputPlanner::LayOutGather() {
+  ExecutionPlan& plan = out_.plan;
+  SlabLayout& layout = plan.layout;
+  layout.batch = plan.batch_size;
+  plan.params.assign(plan.chain.links.size(), kNoTable);
+  plan.views.assign(plan.chain.links.size() + 1, kNoTable);
+  for (FixedField& fixed : plan.fixed) fixed.table = layout.AddTable(fixed.spec.bytes());
+  plan.entries = layout.AddTable(plan.gather->entry_bytes());
+  if (!plan.resident()) layout.encoded = plan.cache.pitch * static_cast<size_t>(plan.batch_size);
+  layout.outputs = static_cast<size_t>(plan.output().bytes() * plan.batch_size);
+  if (plan.resident() && !graph_.config().has_batches_in_flight()) {
+    const int64_t fit = kSeatBytes / static_cast<int64_t>(layout.device_bytes());
+    plan.seats = static_cast<int>(std::clamp(fit, kMinSeats, kMaxSeats));
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,84 @@
+#include "penstock/scheduler/gather_steps.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "penstock/memory/status_macros.h"
+
+namespace penstock {
+
+GatherSteps::GatherSteps(Device& device, const ExecutionPlan& plan, const SlabTables& tables,
+                         const RowCache& cache)
+    : device_(device),
+      plan_(plan),
+      tables_(tables),
+      cache_(cache),
+      in_place_(plan.tables_in_place()) {}
+
+void GatherSteps::Fail(BatchWork& work, int row, size_t link, const absl::Status& status) const {
+  const std::string key = plan_.source->key(work.ids[row]);
+  work.Fail(row, Prefixed(absl::StrCat("node '", plan_.chain.links[link].node, "', batch ",
+                                       work.spec.sequence, ", sample '", key, "'"),
+                          status));
+}
+
+// Of rows that are not kept, the address is that of the copy that goes up with the batch.
+uint64_t GatherSteps::Address(const BatchWork& work, int row) const {
+  const int64_t id = work.ids[row];
+  if (cache_.Has(id)) return cache_.Address(id);
+  const Seat& seat = *work.seat;
+  return reinterpret_cast<uint64_t>(seat.device + (work.rows[row].slot - seat.host));
+}
+
+void GatherSteps::Fill(BatchWork& work, int begin, int end) const {
+  const auto ids = absl::MakeSpan(work.ids).subspan(begin, end - begin);
+  work.spec.Ids(begin, ids);
+  const auto& links = plan_.chain.links;
+  for (size_t i = 0; i < links.size(); ++i) {
+    const NodeDraws draws(plan_.seed, static_cast<uint64_t>(work.spec.epoch), links[i].random_key);
+    const absl::Status status = links[i].stage->ResolveRows(
+        plan_.chain.spec(i).size(), links[i].out.size(), draws, ids,
+        tables_.Params(work, begin, i), tables_.HostParams(work, begin).stride);
+    if (!status.ok()) return Fail(work, begin, i, status);
+  }
+  std::array<uint64_t, kChunkRows> addresses;
+  for (int row = begin; row < end; ++row) addresses[row - begin] = Address(work, row);
+  const size_t entry = plan_.gather->entry_bytes();
+  plan_.gather->Pack(absl::MakeConstSpan(addresses).first(ids.size()),
+                     tables_.HostParams(work, begin),
+                     work.seat->host + plan_.entries + begin * entry);
+  for (size_t i = 0; i < plan_.fixed.size(); ++i) {
+    const auto bytes = static_cast<size_t>(plan_.fixed[i].spec.bytes());
+    std::byte* to = work.seat->host + plan_.fixed[i].table + begin * bytes;
+    for (const int64_t id : ids) {
+      if (cache_.Has(id)) std::memcpy(to, cache_.Fixed(i, id), bytes);
+      to += bytes;
+    }
+  }
+}
+
+absl::Status GatherSteps::Enqueue(const BatchWork& work, StreamRef stream) const {
+  const Seat& seat = *work.seat;
+  std::array<Carry, kMaxCarries> carries;
+  size_t carried = 0;
+  if (in_place_) {
+    for (const FixedField& fixed : plan_.fixed) {
+      carries[carried++] = {seat.device + fixed.table, seat.host + fixed.table,
+                            static_cast<size_t>(fixed.spec.bytes()) * work.count()};
+    }
+  }
+  const GatherCall call = {
+      .device = device_,
+      .stream = stream,
+      .entries = (in_place_ ? seat.host : seat.device) + plan_.entries,
+      .count = work.count(),
+      .out = seat.device + plan_.layout.outputs_at(),
+      .carries = absl::MakeConstSpan(carries).first(carried),
+  };
+  const absl::Status status = plan_.gather->Enqueue(call);
+  if (status.ok()) return status;
+  return Prefixed(absl::StrCat("the gather of batch ", work.spec.sequence), status);
+}
+
+}  // namespace penstock

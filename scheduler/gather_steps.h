@@ -1,0 +1,44 @@
+// GatherSteps: what is done to a batch whose rows the device takes from where they are kept.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "penstock/memory/device.h"
+#include "penstock/scheduler/batch_work.h"
+#include "penstock/scheduler/execution_plan.h"
+#include "penstock/scheduler/row_cache.h"
+#include "penstock/scheduler/slab_tables.h"
+
+namespace penstock {
+
+// Thread-safe for different rows and different batches. Needs a plan with a gather stage.
+class GatherSteps {
+ public:
+  // All must outlive it.
+  GatherSteps(Device& device, const ExecutionPlan& plan, const SlabTables& tables,
+              const RowCache& cache);
+
+  // Works out ids, addresses and Params of rows [begin, end), writes their entries, and the fixed
+  // fields of those that are kept. Failures go into the work.
+  void Fill(BatchWork& work, int begin, int end) const;
+  // Puts the one launch into `stream`.
+  absl::Status Enqueue(const BatchWork& work, StreamRef stream) const;
+
+  // Rows a task.
+  static constexpr int kChunkRows = 256;
+
+ private:
+  void Fail(BatchWork& work, int row, size_t link, const absl::Status& status) const;
+  uint64_t Address(const BatchWork& work, int row) const;
+
+  Device& device_;
+  const ExecutionPlan& plan_;
+  const SlabTables& tables_;
+  const RowCache& cache_;
+  const bool in_place_;  // The device reads entries and fixed fields in host memory.
+};
+
+}  // namespace penstock

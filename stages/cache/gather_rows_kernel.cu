@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "penstock/stages/cache/gather_rows_kernel.h"
+
+// A block takes pieces of rows in turn. Rows may lie behind the link, where a load takes
+// microseconds: each thread has several on the way.
+namespace penstock {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kBlocksPerProcessor = 4;
+constexpr int kWord = 16;
+constexpr int kLoads = 4;  // Of a thread at a time.
+constexpr int64_t kPieceBytes = kThreads * kWord * kLoads;
+
+__device__ bool IsAligned(uint64_t value) { return value % kWord == 0; }
+
+__device__ void CopyWords(const uint4* from, int words, uint4* to) {
+  uint4 loaded[kLoads];
+#pragma unroll
+  for (int k = 0; k < kLoads; ++k) {
+    const int i = k * kThreads + threadIdx.x;
+    if (i < words) loaded[k] = __ldg(from + i);
+  }
+#pragma unroll
+  for (int k = 0; k < kLoads; ++k) {
+    const int i = k * kThreads + threadIdx.x;
+    if (i < words) to[i] = loaded[k];
+  }
+}
+
+__device__ void CopyBytes(const std::byte* from, size_t bytes, std::byte* to) {
+  for (size_t i = threadIdx.x; i < bytes; i += blockDim.x) to[i] = from[i];
+}
+
+__global__ void __launch_bounds__(kThreads) GatherRows(const __grid_constant__ GatherRowsWork work) {
+  const int64_t pieces = (work.row_bytes + kPieceBytes - 1) / kPieceBytes;
+  for (int64_t i = blockIdx.x; i < pieces * work.count; i += gridDim.x) {
+    const int64_t row = i / pieces, first = i % pieces * kPieceBytes;
+    const int64_t bytes = min(kPieceBytes, work.row_bytes - first);
+    const auto* from = reinterpret_cast<const std::byte*>(work.entries[row].address) + first;
+    std::byte* to = work.out + row * work.row_bytes + first;
+    if (IsAligned(reinterpret_cast<uint64_t>(from)) && IsAligned(reinterpret_cast<uint64_t>(to))) {
+      const int words = static_cast<int>(bytes / kWord);
+      CopyWords(reinterpret_cast<const uint4*>(from), words, reinterpret_cast<uint4*>(to));
+      CopyBytes(from + words * kWord, bytes % kWord, to + words * kWord);
+    } else {
+      CopyBytes(from, bytes, to);
+    }
+  }
+  if (blockIdx.x + 1 != gridDim.x) return;
+  for (int i = 0; i < work.carries; ++i) {
+    CopyBytes(work.carry[i].from, work.carry[i].bytes, work.carry[i].to);
+  }
+}
+
+}  // namespace
+
+cudaError_t LaunchGatherRows(const GatherRowsWork& work, cudaStream_t stream) {
+  if (work.count == 0 || work.row_bytes == 0) return cudaSuccess;
+  int device = 0, processors = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error != cudaSuccess) return error;
+  error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  if (error != cudaSuccess) return error;
+  const int64_t pieces = (work.row_bytes + kPieceBytes - 1) / kPieceBytes * work.count;
+  const auto blocks =
+      static_cast<unsigned>(std::min<int64_t>(pieces, int64_t{processors} * kBlocksPerProcessor));
+  GatherRows<<<blocks, kThreads, 0, stream>>>(work);
+  return cudaGetLastError();
+}
+
+}  // namespace penstock

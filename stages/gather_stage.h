@@ -1,0 +1,91 @@
+// The contract of a gather form: what runs on the device when samples are kept ready for it (see
+// Cache). One launch a batch takes each row from where it lies, in the order of the batch, runs a
+// whole chain of sample stages on it, and writes the delivered tensor.
+//
+// The host works out one packed entry a row, in page-locked memory that the device reads in place;
+// nothing else goes up with a batch whose rows are all kept.
+//
+//   class CropNormalizeGather final : public GatherForm<DeviceKind::kCuda, RandomCropStage,
+//                                                       NormalizeStage> { ... };
+//   const StageRegistration<CropNormalizeGather> kCudaForm;
+//   const StageRegistration<SimGather<RandomCropStage, NormalizeStage>> kSimForm;  // sim_gather.h
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <tuple>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "penstock/memory/device.h"
+#include "penstock/stages/sample_stage.h"
+
+namespace penstock {
+
+// The Params of each stage of a sequence, for `count` rows.
+struct ParamRows {
+  const std::byte* first = nullptr;   // Of row 0.
+  size_t stride = 0;                  // From row to row.
+  absl::Span<const size_t> offsets;   // By stage, within a row.
+
+  template <class Params>
+  const Params& At(size_t stage, int64_t row) const {
+    return *std::launder(reinterpret_cast<const Params*>(first + row * stride + offsets[stage]));
+  }
+};
+
+// A small range that a launch brings along: labels.
+struct Carry {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  size_t bytes = 0;
+};
+inline constexpr size_t kMaxCarries = 8;
+
+// What one Enqueue() is to do. All memory stays valid until the batch's work is done; the struct
+// itself only during the call. The device can read and write all of it.
+struct GatherCall {
+  Device& device;
+  StreamRef stream;
+  const std::byte* entries = nullptr;  // `count` of entry_bytes().
+  int32_t count = 0;
+  std::byte* out = nullptr;  // `count` rows without gaps.
+  absl::Span<const Carry> carries;  // At most kMaxCarries.
+};
+
+// Thread-safe. Made from the host stages themselves, which outlive it. All samples have one size.
+class GatherStage {
+ public:
+  virtual ~GatherStage() = default;
+  // A multiple of 16.
+  virtual size_t entry_bytes() const = 0;
+  // `specs`: the field at each boundary of the sequence, all fixed; the first is what is kept.
+  // Called once, at plan time, before all else. InvalidArgument: this form does not do it.
+  virtual absl::Status Prepare(absl::Span<const FieldSpec> specs) = 0;
+  // On the host: writes the entries of addresses.size() rows. An address may have any alignment;
+  // those of a cache's own memory are multiples of 16.
+  virtual void Pack(absl::Span<const uint64_t> addresses, const ParamRows& params,
+                    std::byte* entries) const = 0;
+  // Puts the work into call.stream. Neither synchronises nor allocates.
+  virtual absl::Status Enqueue(const GatherCall& call) const = 0;
+};
+
+// What authors derive from: the gather form of the sequence `Host...` on devices of kind `Kind`.
+template <DeviceKind Kind, class... Host>
+class GatherForm : public GatherStage {
+ public:
+  static constexpr DeviceKind kKind = Kind;
+  using HostStages = std::tuple<Host...>;
+  explicit GatherForm(const Host&... host) : host_(host...) {}
+
+ protected:
+  template <size_t I = 0>
+  const auto& host() const {
+    return std::get<I>(host_);
+  }
+
+ private:
+  std::tuple<const Host&...> host_;
+};
+
+}  // namespace penstock
