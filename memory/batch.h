@@ -19,7 +19,9 @@ namespace penstock {
 
 // What is known of a batch besides its bytes. By row where it is a vector.
 struct BatchInfo {
-  int64_t sequence = 0;  // 0, 1, 2, ... over the whole run.
+  // 0, 1, 2, ... from epoch 0 on, all devices together: `epoch` times batches an epoch, plus the
+  // batch's place in it.
+  int64_t sequence = 0;
   int64_t epoch = 0;
   int64_t valid = 0;  // Rows with a good sample: shape[0] less the marked ones.
   std::vector<int64_t> ids;

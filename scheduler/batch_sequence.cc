@@ -29,7 +29,6 @@ BatchSequence::BatchSequence(const ExecutionPlan& plan, EpochLayout layout)
 
 void BatchSequence::StartEpoch(int64_t epoch) {
   epoch_ = epoch;
-  ++epochs_started_;
   step_ = 0;
   ended_ = false;
   permutation_.reset();
@@ -52,7 +51,9 @@ NextItem BatchSequence::Next() {
     return {NextItem::Kind::kEpochEnd, {}};
   }
   NextItem item = {NextItem::Kind::kBatch, {}};
-  item.batch.sequence = epochs_started_ * layout_.batches() + step_;
+  // By the epoch's number, not by what was delivered: draws of batch stages are keyed by it, and
+  // prefetch must not change them when StartEpoch() jumps.
+  item.batch.sequence = epoch_ * layout_.batches() + step_;
   item.batch.epoch = epoch_;
   item.batch.positions = layout_.Batch(step_++);
   item.batch.order = permutation_;

@@ -12,7 +12,9 @@
 namespace penstock {
 
 struct BatchSpec {
-  int64_t sequence = 0;  // Over the whole run, all devices together.
+  // Epoch times batches an epoch, plus the place in it, of all devices together. Of an unbounded
+  // source, counted.
+  int64_t sequence = 0;
   int64_t epoch = 0;
   PositionRange positions;           // In the epoch's order; of an unbounded source, of arrival.
   std::optional<Permutation> order;  // None: ids are positions.
@@ -56,7 +58,7 @@ class BatchSequence {
   const UnboundedSource* unbounded_ = nullptr;
   EpochLayout layout_;
   std::optional<Permutation> permutation_;  // Of epoch_.
-  int64_t epochs_started_ = -1, epoch_ = 0, step_ = 0, arrived_used_ = 0;
+  int64_t epoch_ = 0, step_ = 0, arrived_used_ = 0;
   bool ended_ = false;
 };
 

@@ -188,7 +188,7 @@ void Scheduler::SubmitBatch(const BatchSpec& spec, Seat* seat) {
   work.generation = generation_;
   work.slot = slot_++;
   work.seat = seat;
-  work.stream = static_cast<int>(work.spec.sequence % device_->streams());
+  work.stream = static_cast<int>(work.slot % device_->streams());
   tables_.Start(work);
   ++in_flight_;
   plan_.resident() ? SubmitRows(envelope) : flow_->Submit(envelope);

@@ -253,14 +253,18 @@ TEST_F(DevicesTest, CancelWakesTheConsumersOfAll) {
 TEST_F(DevicesTest, StartEpochIsOnAll) {
   options_.epochs = 6;
   const auto pipeline = Make(40, 4);
-  ASSERT_TRUE(pipeline->Next(Of(0))->has_value());
+  // Device 0 is epochs ahead, whatever has been prefetched.
+  ASSERT_EQ(TakeAll(*pipeline, Of(0), 2).status, absl::OkStatus());
   pipeline->StartEpoch(4);
   std::vector<int64_t> ids;
   for (const int d : {0, 1}) {
     const RunResult result = TakeAll(*pipeline, Of(d), 1);
     EXPECT_EQ(result.batches.size(), 5u);
+    int64_t sequence = 40 + d;
     for (const Got& got : result.batches) {
       EXPECT_EQ(got.info.epoch, 4);
+      EXPECT_EQ(got.info.sequence, sequence);
+      sequence += 2;
       ids.insert(ids.end(), got.info.ids.begin(), got.info.ids.end());
     }
   }

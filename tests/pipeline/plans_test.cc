@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "penstock/stages/order/epoch.h"
+#include "penstock/stages/order/permutation.h"
 #include "penstock/tests/pipeline/run.h"
 #include "penstock/tests/testing/fake_stages.h"
 
