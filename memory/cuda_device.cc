@@ -177,9 +177,8 @@ absl::StatusOr<Buffer> CudaDevice::RegisterHost(std::byte* data, size_t bytes) {
     return OutOfMemory(Name(HostMemory::kPinned), bytes, pinned_bytes_, status.message());
   }
   if (!status.ok()) {
-    return absl::FailedPreconditionError(absl::StrCat("page-locking ", bytes,
-                                                      " bytes where they lie: ",
-                                                      status.message()));
+    return absl::FailedPreconditionError(
+        absl::StrCat("page-locking ", bytes, " bytes where they lie: ", status.message()));
   }
   pinned_bytes_ += bytes;
   return Buffer(data, bytes, [device = shared_from_this(), bytes](std::byte* used) {
@@ -269,8 +268,12 @@ absl::Status CudaDevice::Occupy(StreamRef stream, absl::Duration duration) {
 absl::Status CudaDevice::Synchronize(StreamRef stream) {
   // By an event: cudaStreamSynchronize() may spin.
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Event> event, AcquireEvent());
-  PENSTOCK_RETURN_IF_ERROR(event->Record(stream));
-  return event->Wait();
+  if (event->Record(stream).ok()) return event->Wait();
+  // A stream of another device takes no event of this one's.
+  PENSTOCK_ASSIGN_OR_RETURN(cudaStream_t handle, CudaHandle(stream));
+  const CudaScope scope = Enter();
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  return CudaStatus(cudaStreamSynchronize(handle), "cudaStreamSynchronize");
 }
 
 }  // namespace penstock

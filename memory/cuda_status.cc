@@ -1,5 +1,7 @@
 #include "penstock/memory/cuda_status.h"
 
+#include <string>
+
 #include "absl/strings/str_cat.h"
 
 namespace penstock {
@@ -52,9 +54,17 @@ absl::StatusCode CodeOf(cudaError_t error) {
 absl::Status CudaStatus(cudaError_t error, absl::string_view call) {
   if (error == cudaSuccess) return absl::OkStatus();
   if (cudaPeekAtLastError() == error) (void)cudaGetLastError();
-  return absl::Status(CodeOf(error),
-                      absl::StrCat(cudaGetErrorName(error), "(", static_cast<int>(error),
-                                   "): ", cudaGetErrorString(error), ", in ", call));
+  const absl::StatusCode code = CodeOf(error);
+  const std::string what = absl::StrCat(cudaGetErrorName(error), "(", static_cast<int>(error),
+                                        "): ", cudaGetErrorString(error));
+  // The call only tells of it.
+  if (code == absl::StatusCode::kAborted) {
+    return absl::Status(code,
+                        absl::StrCat("earlier asynchronous CUDA error: ", what, ", seen by ", call,
+                                     "; a kernel of this process has failed, and the "
+                                     "device takes no more of its work"));
+  }
+  return absl::Status(code, absl::StrCat(what, ", in ", call));
 }
 
 }  // namespace penstock

@@ -13,6 +13,8 @@ namespace penstock {
 // after his own launch shall not find ours. (One that has broken the context stays, whatever one
 // does.)
 //
+// An error that is not the call's own begins with "earlier asynchronous CUDA error: ".
+//
 // ResourceExhausted: memory. FailedPrecondition: no device, no suitable driver, or a stream that is
 // being captured. Unavailable: CUDA has shut down. Aborted: the device has failed for good, by a
 // kernel's fault maybe. Internal: a call that is wrong.

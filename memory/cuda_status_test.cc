@@ -23,5 +23,13 @@ TEST(CudaStatus, NamesTheErrorAndTheCall) {
   for (const auto& [error, code] : codes) EXPECT_EQ(CudaStatus(error, "x").code(), code);
 }
 
+TEST(CudaStatus, SaysWhenTheCallIsNotToBlame) {
+  EXPECT_EQ(CudaStatus(cudaErrorIllegalAddress, "cudaEventRecord"),
+            absl::AbortedError(
+                "earlier asynchronous CUDA error: cudaErrorIllegalAddress(700): an illegal memory "
+                "access was encountered, seen by cudaEventRecord; a kernel of this process has "
+                "failed, and the device takes no more of its work"));
+}
+
 }  // namespace
 }  // namespace penstock
