@@ -83,7 +83,8 @@ std::string PlanReport(const PlannedOutput& output) {
                   plan.devices > 1 ? absl::StrCat(" on each of ", plan.devices, " devices") : "",
                   "\n");
   absl::StrAppend(&text, plan.memory == HostMemory::kPinned ? "  pinned   " : "  pageable ",
-                  Bytes(plan.layout.host_bytes() * plan.seats), "\n");
+                  Bytes(plan.layout.host_bytes() * plan.seats),
+                  plan.or_pageable ? ", pageable where that is refused\n" : "\n");
   const size_t arenas = (plan.arena_bytes + plan.scratch_bytes) * plan.streams;
   absl::StrAppend(&text, "  device   ", Bytes(plan.layout.device_bytes() * plan.seats + arenas),
                   ", ", plan.streams, " streams\n");
