@@ -108,7 +108,7 @@ MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerO
 }
 
 absl::Status SettleMemory(std::vector<PlannedOutput>& outputs, const PlannerOptions& options) {
-  const absl::Status refused = Check(AddUpMemory(outputs, options), options);
+  absl::Status refused = Check(AddUpMemory(outputs, options), options);
   if (refused.ok() || !MakePageable(outputs)) return refused;
   PENSTOCK_RETURN_IF_ERROR(Check(AddUpMemory(outputs, options), options));
   if (options.log) {

@@ -282,12 +282,26 @@ TEST_F(SeatPoolTest, TakesNoMoreThanAPageASlab) {
     asked += bytes;
     return absl::OkStatus();
   }});
-  SlabLayout layout;
-  layout.batch = 1;
-  layout.row = kBytes;
-  const auto pool = SeatPool::Create(device_, layout, kSeats, HostMemory::kPinned).value();
-  EXPECT_GE(asked, kSeats * kBytes);
-  EXPECT_LE(asked, kSeats * (kBytes + 4096));
+  SeatPoolOptions options;
+  options.slabs.layout.batch = 1;
+  options.slabs.layout.row = kBytes;
+  options.slabs.seats = kSeats;
+  // In one allocation; in eight, made by two threads.
+  for (const size_t group : {size_t{1} << 30, size_t{1}}) {
+    options.slabs.group_bytes = group;
+    asked = 0;
+    const auto pool = SeatPool::Create(device_, options).value();
+    EXPECT_GE(asked, kSeats * kBytes);
+    EXPECT_LE(asked, kSeats * (kBytes + 4096));
+    std::set<std::byte*> slabs;
+    for (size_t i = 0; i < kSeats; ++i) {
+      Seat* const seat = pool->TryAcquire();
+      seat->host[kBytes - 1] = std::byte{1};
+      slabs.insert(seat->host);
+      pool->Return(seat, {});
+    }
+    EXPECT_EQ(slabs.size(), kSeats);
+  }
 }
 
 // Case D04: an odd size, in one allocation or many, is served to its last byte.

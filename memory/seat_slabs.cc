@@ -37,6 +37,16 @@ std::vector<Group> MakeGroups(const SlabOptions& options, size_t stride) {
   return groups;
 }
 
+// None where there are no more: slower, but just as good.
+template <class Work>
+std::thread TryThread(const Work& work) {
+  try {
+    return std::thread(work);
+  } catch (const std::system_error&) {
+    return {};
+  }
+}
+
 // Two at a time: one group is touched while another is page-locked.
 void AllocateGroups(Device& device, HostMemory memory, size_t stride, std::vector<Group>& groups) {
   std::atomic<size_t> next = 0;
@@ -51,10 +61,7 @@ void AllocateGroups(Device& device, HostMemory memory, size_t stride, std::vecto
   std::thread second;
   const size_t bytes = stride * groups.back().end;
   if (groups.size() > 1 && bytes >= kOverlapFrom) {
-    try {
-      second = std::thread(work);
-    } catch (const std::system_error&) {  // No more threads: slower, but just as good.
-    }
+    second = TryThread(work);
   }
   work();
   if (second.joinable()) second.join();

@@ -43,7 +43,8 @@ void AddBytes(CLI::App& command, const std::string& name, const std::string& hel
       unit += 10;
       if (absl::ConsumeSuffix(&digits, suffix)) shift = unit;
     }
-    const bool plain = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+    const bool plain =
+        !digits.empty() && digits.find_first_not_of("0123456789") == absl::string_view::npos;
     if (!plain || !absl::SimpleAtoi(digits, &value) ||
         value > std::numeric_limits<int64_t>::max() >> shift) {
       Refuse(name, text, "a number of bytes, as 536870912 or 512MiB");
