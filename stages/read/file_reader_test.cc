@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "penstock/stages/read/page_cache.h"
 #include "penstock/stages/read/temp_folder.h"
 
 namespace penstock {
@@ -96,6 +99,79 @@ TEST(FileReaderTest, ShortenedFile) {
             absl::DataLossError(file + ": 6 of 8 bytes at offset 4; the file has become shorter"));
   EXPECT_EQ(reader.Measure({.file = file, .offset = 11}).status(),
             absl::DataLossError(file + ": 10 bytes, expected at least 11"));
+}
+
+// Whether this process has `path` open past the page cache; nullopt if not at all.
+std::optional<bool> OpenDirect(const std::string& path) {
+  std::optional<bool> direct;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(entry, gone) != std::filesystem::canonical(path)) continue;
+    direct = (fcntl(std::stoi(entry.path().filename()), F_GETFL) & O_DIRECT) != 0;
+  }
+  return direct;
+}
+
+// Whether the files of tests lie where O_DIRECT works.
+bool HaveDirect(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_DIRECT);
+  const bool have = fd >= 0 && ProbeDirect(fd).has_value();
+  close(fd);
+  return have;
+}
+
+TEST(FileReaderTest, WaysOfReadingGiveTheSameBytes) {
+  const TempFolder folder;
+  std::string content(300000, '\0');
+  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7 + i / 512);
+  const std::string file = folder.Write("a", content);
+  for (const FileAccess access : {FileAccess::kAuto, FileAccess::kPageCache, FileAccess::kDirect}) {
+    FileReader reader;
+    for (const int64_t offset : {0, 1, 513, 4096, 200001}) {
+      const Extent extent{.file = file, .offset = offset, .bytes = 99999, .access = access};
+      EXPECT_TRUE(*ReadText(reader, extent, 99999) == content.substr(offset, 99999)) << offset;
+    }
+    EXPECT_EQ(OpenDirect(file), access == FileAccess::kDirect && HaveDirect(file));
+  }
+}
+
+TEST(FileReaderTest, OneReaderKeepsBothWays) {
+  const TempFolder folder;
+  const std::string file = folder.Write("a", "0123456789");
+  FileReader reader;
+  for (int round = 0; round < 2; ++round) {
+    for (const FileAccess access : {FileAccess::kDirect, FileAccess::kPageCache}) {
+      EXPECT_EQ(*ReadText(reader, {.file = file, .offset = 3, .bytes = 4, .access = access}, 4),
+                "3456");
+    }
+  }
+}
+
+TEST(FileReaderTest, FileSystemsInMemoryAreReadAsTheyCan) {
+  const std::string file = "/dev/shm/penstock_file_reader_test." + std::to_string(getpid());
+  const std::string content(100000, 'x');
+  if (!(std::ofstream(file, std::ios::binary) << content)) GTEST_SKIP() << "no /dev/shm";
+  FileReader reader;
+  EXPECT_TRUE(*ReadText(reader,
+                        {.file = file, .offset = 1, .bytes = 99999, .access = FileAccess::kDirect},
+                        99999) == content.substr(1));
+  std::filesystem::remove(file);
+}
+
+// Sparse, so cold: nothing of it was read. See page_cache_test.cc for the rule.
+TEST(FileReaderTest, ChoosesByWhatWouldStayInTheCache) {
+  const TempFolder folder;
+  const std::string file = folder.Write("a", "x");
+  if (!HaveDirect(file)) GTEST_SKIP() << "no direct reads here";
+  const auto read_end = [&](int64_t size) {
+    std::filesystem::resize_file(file, size);
+    FileReader reader;
+    EXPECT_EQ(*ReadText(reader, {.file = file, .offset = size - 5, .bytes = 5}, 5),
+              std::string(5, '\0'));
+    return OpenDirect(file);
+  };
+  EXPECT_EQ(read_end(AvailableMemory() + (1 << 20)), true);
+  EXPECT_EQ(read_end(AvailableMemory() / 4), false);
 }
 
 TEST(FileReaderTest, KeepsFewFilesOpen) {
