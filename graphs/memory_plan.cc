@@ -33,9 +33,10 @@ absl::Status CheckMachine(const MemoryNeed& need, const MemoryLimit& limit,
         "the plan takes ", bytes, " bytes of ", what, ", but this process can have ", share, ": ",
         limit.origin, SharedBy(world), "; raise that limit, or ", kLower, more));
   };
-  PENSTOCK_RETURN_IF_ERROR(check(need.pinned, limit.bytes, "host pinned memory",
+  const int64_t pinned = need.pinned - need.mapped;
+  PENSTOCK_RETURN_IF_ERROR(check(pinned, limit.bytes, "host pinned memory",
                                  limit.swap > 0 ? ", or use Pin { mode: PAGEABLE }" : ""));
-  return check(need.pinned + need.pageable, limit.bytes + limit.swap, "host memory", "");
+  return check(pinned + need.pageable, limit.bytes + limit.swap, "host memory", "");
 }
 
 absl::Status Check(const MemoryNeed& need, const PlannerOptions& options) {
@@ -94,6 +95,7 @@ MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerO
         break;
       case CachePlace::kPinned:
         need.pinned += cache;
+        if (plan.cache.map_file) need.mapped += cache;
         break;
       case CachePlace::kDevice:
         need.device += cache;
@@ -102,6 +104,7 @@ MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerO
   }
   need.pinned *= options.devices;
   need.pageable *= options.devices;
+  need.mapped *= options.devices;
   // A SimDevice has no memory of its own.
   if (options.device == DeviceKind::kSim) need.pageable += need.device * options.devices;
   return need;
@@ -134,7 +137,7 @@ std::string MemoryReport(const std::vector<PlannedOutput>& outputs, const Planne
   }
   for (const MemoryLimit& limit : options.machine.limits) {
     const std::string name = absl::StrCat(limit.origin, SharedBy(options.local_world), ",");
-    Nearer(need.pinned, limit.bytes / options.local_world.ranks, name, nearest);
+    Nearer(need.pinned - need.mapped, limit.bytes / options.local_world.ranks, name, nearest);
   }
   if (!nearest.text.empty()) absl::StrAppend(&text, "nearest limit: ", nearest.text, "\n");
   if (options.machine.memlock) {

@@ -15,6 +15,7 @@ struct MemoryNeed {
   int64_t pinned = 0;    // Slabs and caches in page-locked memory.
   int64_t pageable = 0;  // The others, and on the CPU also what stands for device memory.
   int64_t device = 0;    // Slabs, scratch and caches.
+  int64_t mapped = 0;    // Of `pinned`: files on tmpfs, which are in memory already.
 };
 
 MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options);

@@ -68,6 +68,20 @@ TEST(AddUpMemory, CountsCaches) {
   EXPECT_EQ(AddUpMemory(outputs, Cuda()).device, 3 * (512 + 256) + 2000 + 70);
 }
 
+TEST(SettleMemory, WhatIsInMemoryAlreadyCountsForTheFlagAlone) {
+  std::vector<PlannedOutput> outputs = Outputs(Output(512));
+  outputs[0].plan.cache.samples = 10;
+  outputs[0].plan.cache.pitch = 100;
+  outputs[0].plan.cache.place = CachePlace::kPinned;
+  PlannerOptions options = Cuda();
+  options.machine.limits = {{1536, 0, "MemAvailable is 1536"}};
+  EXPECT_EQ(SettleMemory(outputs, options).code(), absl::StatusCode::kResourceExhausted);
+  outputs[0].plan.cache.map_file = true;
+  EXPECT_EQ(SettleMemory(outputs, options), absl::OkStatus());
+  options.max_pinned_bytes = 2535;
+  EXPECT_EQ(SettleMemory(outputs, options).code(), absl::StatusCode::kInvalidArgument);
+}
+
 // Case D04: a budget can be used to its last byte.
 TEST(SettleMemory, FlagsAreExact) {
   std::vector<PlannedOutput> outputs = Outputs(Output(512));
