@@ -21,7 +21,7 @@ struct PlannerOptions {
   DeviceKind device = DeviceKind::kSim;
   const Registry* registry = &Registry::Default();
   int64_t rank = 0, world = 1;
-  int64_t devices = 1;  // That take turns; a source without end can feed one only.
+  int64_t devices = 1;           // That take turns; a source without end can feed one only.
   std::optional<uint64_t> seed;  // Overrides the graph's.
   int64_t first_epoch = 0;
   int64_t epochs = 1;
@@ -48,10 +48,10 @@ struct PlannedOutput {
   PlanNote note;
 };
 
-// One plan a terminal node. Makes and checks every stage, lets sources look at their data, and settles
-// the memory. Errors: InvalidArgument with all faults of the graph, one a line, each with its place in the
-// text; any other code is a source's (the data) or the machine's (too little memory), after
-// the graph itself was found good.
+// One plan a terminal node. Makes and checks every stage, lets sources look at their data, and
+// settles the memory. Errors: InvalidArgument with all faults of the graph, one a line, each with
+// its place in the text; any other code is a source's (the data) or the machine's (too little
+// memory), after the graph itself was found good.
 absl::StatusOr<std::vector<PlannedOutput>> MakePlans(const Graph& graph,
                                                      const PlannerOptions& options);
 

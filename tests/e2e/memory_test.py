@@ -7,7 +7,9 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], "tests/e2e"))
+sys.path.insert(
+    0, os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], "tests/e2e")
+)
 import numpy
 from harness import Folder, runfile
 from PIL import Image

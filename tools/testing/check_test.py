@@ -65,8 +65,10 @@ class ShowTest(unittest.TestCase):
     result = run('show', graph, '--data', data, '--device=sim')
     self.assertRegex(result.stdout, r'memory of all outputs: \d+ bytes \(\d+\.\d MiB\) pinned, ')
     self.assertRegex(result.stdout, r'nearest limit: .* is \d+.*, allows \d+ bytes')
-    shared = run('show', graph, '--data', data, '--device=sim', env=environment(LOCAL_WORLD_SIZE='2'))
-    self.assertRegex(shared.stdout, r'nearest limit: .*, shared by 2 processes \(LOCAL_WORLD_SIZE\)')
+    result = run('show', graph, '--data', data, '--device=sim',
+                 env=environment(LOCAL_WORLD_SIZE='2'))
+    self.assertRegex(result.stdout,
+                     r'nearest limit: .*, shared by 2 processes \(LOCAL_WORLD_SIZE\)')
 
 
 class StagesTest(unittest.TestCase):
