@@ -197,7 +197,7 @@ absl::StatusOr<double> Limit(const Settings& settings, const std::shared_ptr<Dev
   PENSTOCK_ASSIGN_OR_RETURN(const Buffer slab, device->AllocateDevice(settings.pinned()));
   std::vector<int64_t> order(static_cast<size_t>(settings.rows));
   std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(order.size()));
   const int fd = open(settings.file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, settings.file);
   std::atomic<int64_t> next{0}, read{0};
