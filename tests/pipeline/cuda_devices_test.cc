@@ -103,6 +103,24 @@ TEST_F(CudaTwoDevicesTest, AStreamOfTheOtherDeviceKeepsTheSeatToo) {
   }
 }
 
+// The consumer of device 0 holds all it can get: device 1 has all of its batches all the same.
+TEST_F(CudaTwoDevicesTest, AConsumerThatHoldsItsBatchesHoldsBackNobodyElse) {
+  options_.epochs = 20;
+  const auto pipeline = Make({0, 1});
+  std::vector<DeviceBatch> held;
+  for (int i = 0; i < kSeats; ++i) held.push_back(*std::move(*pipeline->Next(Of(0))));
+  int batches = 0, ends = 0;
+  while (ends < 20) {
+    auto batch = pipeline->Next(Of(1));
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    ++(*batch ? batches : ends);
+  }
+  EXPECT_EQ(batches, 20 * kBatches / 2);
+  EXPECT_EQ(pipeline->Stats("", 0).batches, kSeats);
+  held.clear();
+  EXPECT_EQ(pipeline->Next(Of(0)).value()->info().sequence, 2 * kSeats);
+}
+
 // The library leaves the caller's current device alone, whichever it works on.
 TEST_F(CudaTwoDevicesTest, TheCallersDeviceStays) {
   std::thread([&] {

@@ -230,8 +230,7 @@ TEST_F(LifecycleTest, CopiesOverlapTheConsumersWork) {
     (*batch)->WaitOn(compute->ref());
     bytes = (*batch)->tensors()[0].second.bytes();
     ASSERT_TRUE(
-        device->Occupy(compute->ref(), absl::Seconds(1.0 * bytes / (sim.gb_per_s * 1e9)))
-            .ok());
+        device->Occupy(compute->ref(), absl::Seconds(1.0 * bytes / (sim.gb_per_s * 1e9))).ok());
   }
   ASSERT_TRUE(device->Synchronize(compute->ref()).ok());
   const double one = kBatches * static_cast<double>(bytes) / (sim.gb_per_s * 1e9);
