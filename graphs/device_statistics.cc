@@ -55,6 +55,8 @@ void AddCounts(const RunStatistics& from, RunStatistics& sum) {
   sum.startup_seconds += from.startup_seconds;
   sum.pinning_seconds += from.pinning_seconds;
   sum.next_wait_seconds += from.next_wait_seconds;
+  sum.queue_busy_seconds += from.queue_busy_seconds;
+  sum.queue_polling_seconds += from.queue_polling_seconds;
   sum.bytes_read += from.bytes_read;
   sum.bytes_uploaded += from.bytes_uploaded;
   sum.upload_gb_per_s += from.upload_gb_per_s;

@@ -34,6 +34,7 @@
 #include "penstock/memory/open_device.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/scheduler/statistics.h"
+#include "penstock/stages/order/epoch.h"
 #include "penstock/stages/registry.h"
 
 namespace penstock {
@@ -56,15 +57,15 @@ struct PipelineOptions {
   // nothing to read.
   int io_threads = 0;
   // Budgets for the memory plan, in bytes; 0: none. Pinned: of all outputs and devices together;
-  // device: of all outputs, on each. A plan that needs more is refused with InvalidArgument, and one
-  // that needs more than the machine has left (cgroups, MemAvailable) with ResourceExhausted.
+  // device: of all outputs, on each. A plan that needs more is refused with InvalidArgument, and
+  // one that needs more than the machine has left (cgroups, MemAvailable) with ResourceExhausted.
   int64_t max_pinned_bytes = 0, max_device_bytes = 0;
   // Processes on this machine that run such a pipeline, and may each have their share of what is
   // left; 0: as the launcher says (LOCAL_WORLD_SIZE and the like), or 1.
   int64_t local_world = 0;
-  // Looks for a consumer that writes into a batch after having released it, and ends the run with an
-  // error that names batch and streams. For debugging: each round of a seat fills and reads back its
-  // slabs, and waits for that. See memory/lease_check.h.
+  // Looks for a consumer that writes into a batch after having released it, and ends the run with
+  // an error that names batch and streams. For debugging: each round of a seat fills and reads back
+  // its slabs, and waits for that. See memory/lease_check.h.
   bool check_leases = false;
   // Overrides the graph's seed.
   std::optional<uint64_t> seed;

@@ -117,13 +117,16 @@ void DeviceBatch::Release() {
   if (!waiters_.empty() && timing_ != nullptr && timing_->work_end != nullptr) {
     Keep(timing_->work_end->Record(waiters_.front().stream));
   }
-  std::vector<std::shared_ptr<Event>> busy = {std::move(ready_)};  // Also if nobody waited.
+  std::vector<std::shared_ptr<Event>> busy;
   Lease lease;
   if (pool_->checks_leases()) lease.batch = info_.sequence;
   for (const Waiter& waiter : waiters_) {
     if (std::shared_ptr<Event> guard = Guard(waiter)) busy.push_back(std::move(guard));
     if (pool_->checks_leases()) lease.streams.push_back(waiter.stream);
   }
+  // A stream that waited for it has passed it before its guard.
+  if (busy.empty() || !status_.ok()) busy.push_back(std::move(ready_));
+  ready_.reset();
   waiters_.clear();
   tensors_.clear();
   timing_.reset();

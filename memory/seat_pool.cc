@@ -87,7 +87,9 @@ void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Leas
 
 // Those whose events have all passed. Passed events are dropped at once, so that none is asked
 // twice.
-std::vector<SeatPool::Returning> SeatPool::TakePassed(absl::Status& first_error) {
+std::vector<SeatPool::Returning> SeatPool::TakePassed(bool look_at_all,
+                                                     absl::Status& first_error) {
+  constexpr int kMostBusy = 2;
   const auto passed = [&first_error](const std::shared_ptr<Event>& event) {
     const absl::StatusOr<bool> done = event->Done();
     if (!done.ok()) first_error.Update(done.status());
@@ -95,9 +97,14 @@ std::vector<SeatPool::Returning> SeatPool::TakePassed(absl::Status& first_error)
   };
   std::vector<Returning> taken;
   const std::lock_guard lock(mutex_);
+  int busy = 0;
   std::erase_if(returning_, [&](Returning& returning) {
+    if (!look_at_all && busy == kMostBusy) return false;
     std::erase_if(returning.busy, passed);
-    if (!returning.busy.empty()) return false;
+    if (!returning.busy.empty()) {
+      ++busy;
+      return false;
+    }
     taken.push_back(std::move(returning));
     return true;
   });
@@ -105,9 +112,9 @@ std::vector<SeatPool::Returning> SeatPool::TakePassed(absl::Status& first_error)
   return taken;
 }
 
-absl::StatusOr<int> SeatPool::Collect() {
+absl::StatusOr<int> SeatPool::Collect(bool look_at_all) {
   absl::Status first_error;
-  std::vector<Returning> taken = TakePassed(first_error);
+  std::vector<Returning> taken = TakePassed(look_at_all, first_error);
   if (lease_check_ != nullptr) {
     for (Returning& returning : taken) {
       first_error.Update(lease_check_->Poison(*returning.seat, std::move(returning.lease)));

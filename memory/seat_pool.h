@@ -59,8 +59,9 @@ class SeatPool {
 
   // Frees the returned seats whose events have passed; gives how many are still returning. A device
   // error frees them too (the work will never run) and is returned: the first one of the call.
-  // Blocks only where leases are checked.
-  absl::StatusOr<int> Collect();
+  // Blocks only where leases are checked. `look_at_all` false: gives up at the second seat that is
+  // still busy, oldest first; for one who calls often, and looks at all of them before he sleeps.
+  absl::StatusOr<int> Collect(bool look_at_all = true);
 
   // Of a seat that was just acquired: FailedPrecondition if its last user wrote into it after
   // having given it back. OK at once where leases are not checked; else it blocks.
@@ -95,7 +96,7 @@ class SeatPool {
     Lease lease;
   };
   SeatPool(std::shared_ptr<Device> device, const SlabLayout& layout, SeatSlabs slabs);
-  std::vector<Returning> TakePassed(absl::Status& first_error);
+  std::vector<Returning> TakePassed(bool look_at_all, absl::Status& first_error);
 
   const ForkGuard fork_guard_;
   const std::shared_ptr<Device> device_;

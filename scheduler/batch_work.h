@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -51,6 +52,7 @@ struct BatchWork {
   std::atomic<int> remaining{0};       // Chunks of the phase that runs.
   std::atomic<int64_t> slab_writes{0}, scratch_writes{0};
   Waves waves;
+  std::vector<std::pair<std::string, TensorView>> tensors;  // That will be delivered.
   std::shared_ptr<Event> ready_event;  // Recorded behind the batch's last device work.
   std::shared_ptr<BatchTiming> timing;
 

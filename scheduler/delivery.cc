@@ -11,6 +11,8 @@ namespace penstock {
 namespace {
 
 constexpr absl::Duration kLogAfter = absl::Seconds(1);
+// Batches that take microseconds follow at once: sleeping, and being woken, would take longer.
+constexpr auto kLookOut = std::chrono::microseconds(50);
 
 }  // namespace
 
@@ -25,6 +27,7 @@ void Delivery::Put(int64_t generation, int64_t slot, Item item) {
     return;
   }
   items_.emplace(slot, std::move(item));
+  ++changes_;
   lock.unlock();
   changed_.notify_all();
 }
@@ -35,6 +38,7 @@ void Delivery::StartGeneration(int64_t generation) {
   dropped.swap(items_);
   generation_ = generation;
   next_ = 0;
+  ++changes_;
   if (final_error_.ok()) final_ = false;
 }
 
@@ -43,6 +47,7 @@ void Delivery::Cancel() {
   {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
+    ++changes_;
     dropped.swap(items_);
   }
   changed_.notify_all();
@@ -52,6 +57,7 @@ absl::StatusOr<std::optional<DeviceBatch>> Delivery::Next(absl::Duration timeout
   const absl::Time start = absl::Now(), deadline = start + timeout;
   bool asked = false;
   std::unique_lock lock(mutex_);
+  if (!Ready()) LookOut(lock);
   while (!Ready()) {
     const absl::Time until = asked ? deadline : std::min(deadline, start + kLogAfter);
     if (until == absl::InfiniteFuture()) {
@@ -75,6 +81,17 @@ absl::StatusOr<std::optional<DeviceBatch>> Delivery::Next(absl::Duration timeout
   return Take();
 }
 
+void Delivery::LookOut(std::unique_lock<std::mutex>& lock) const {
+  const auto until = std::chrono::steady_clock::now() + kLookOut;
+  while (!Ready() && std::chrono::steady_clock::now() < until) {
+    const int64_t seen = changes_;
+    lock.unlock();
+    while (changes_ == seen && std::chrono::steady_clock::now() < until) {
+    }
+    lock.lock();
+  }
+}
+
 absl::StatusOr<std::optional<DeviceBatch>> Delivery::Take() {
   if (cancelled_) return absl::CancelledError("the pipeline was cancelled");
   if (final_) {
@@ -86,6 +103,7 @@ absl::StatusOr<std::optional<DeviceBatch>> Delivery::Take() {
   if (!item.value.ok() || item.run_end) {
     final_ = true;
     final_error_ = item.value.ok() ? absl::OkStatus() : item.value.status();
+    ++changes_;
     changed_.notify_all();  // Every waiting caller gets the end.
   }
   return std::move(item.value);

@@ -1,6 +1,7 @@
 // Delivery: brings batches back into order and hands them to the consumer.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -44,12 +45,15 @@ class Delivery {
   absl::Duration waited() const;
 
  private:
+  // Looks out for a moment for anything that may have come; without the lock.
+  void LookOut(std::unique_lock<std::mutex>& lock) const;
   bool Ready() const { return cancelled_ || final_ || items_.contains(next_); }
   absl::StatusOr<std::optional<DeviceBatch>> Take();
 
   const std::function<std::string(absl::Duration, bool)> on_wait_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  std::atomic<int64_t> changes_{0};
   std::map<int64_t, Item> items_;
   int64_t generation_ = 0, next_ = 0;
   bool cancelled_ = false;

@@ -20,6 +20,10 @@ constexpr size_t kMaxPieces = 2;
 constexpr auto kShortSleep = std::chrono::microseconds(20);
 constexpr auto kLongSleep = std::chrono::microseconds(500);
 
+// Work that takes microseconds a batch follows at once or not for long: a sleep, and being woken,
+// would take longer than the work.
+constexpr auto kLookFor = std::chrono::microseconds(50);
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<DeviceQueue>> DeviceQueue::Create(std::shared_ptr<Device> device) {
@@ -42,6 +46,7 @@ void DeviceQueue::Submit(UploadJob job) {
   {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(job));
+    has_jobs_ = true;
   }
   changed_.notify_all();
 }
@@ -69,33 +74,61 @@ void DeviceQueue::Wake() {
   changed_.notify_all();
 }
 
+DeviceQueue::Times DeviceQueue::times() const {
+  return {static_cast<double>(busy_ns_) * 1e-9, static_cast<double>(polling_ns_) * 1e-9};
+}
+
 void DeviceQueue::Run() {
-  auto sleep = kShortSleep;
-  for (;;) {
+  using Clock = std::chrono::steady_clock;
+  std::chrono::microseconds sleep = kShortSleep;
+  Clock::time_point now = Clock::now(), worked = now;
+  const auto add_time = [&now](std::atomic<int64_t>& to) {
+    const Clock::time_point before = std::exchange(now, Clock::now());
+    to += std::chrono::nanoseconds(now - before).count();
+  };
+  for (bool look_at_all = false;;) {
     bool seats_pending = false;
-    bool progress = RetirePieces();
-    progress = CollectSeats(seats_pending) || progress;
-    while (TakeJob() && IssuePiece()) progress = true;
-    if (progress) {
+    if (Work(look_at_all, seats_pending)) {
+      add_time(busy_ns_);
+      worked = now;
       sleep = kShortSleep;
+      look_at_all = false;
       continue;
     }
-    std::unique_lock lock(mutex_);
-    const auto ready = [this] { return woken_ || !jobs_.empty(); };
-    const bool busy = current_ != nullptr || !in_flight_.empty();
-    if (busy || seats_pending) {
-      changed_.wait_for(lock, busy ? kShortSleep : sleep, [&] { return !busy && ready(); });
-      sleep = std::min(sleep * 2, std::chrono::microseconds(kLongSleep));
-    } else {
-      changed_.wait(lock, [&] { return stopping_ || ready(); });
-      if (stopping_ && !ready()) return;
-    }
-    woken_ = false;
+    add_time(polling_ns_);
+    // A piece takes some 300 us: no need to look for its end all the time.
+    if (in_flight_.empty() && now - worked < kLookFor) continue;
+    if (!std::exchange(look_at_all, true)) continue;  // No seat is overlooked for long.
+    if (!Sleep(seats_pending, sleep)) return;
+    now = Clock::now();
   }
+}
+
+bool DeviceQueue::Work(bool look_at_all, bool& seats_pending) {
+  bool any = RetirePieces();
+  any = CollectSeats(look_at_all, seats_pending) || any;
+  while (TakeJob() && IssuePiece()) any = true;
+  return any;
+}
+
+bool DeviceQueue::Sleep(bool seats_pending, std::chrono::microseconds& duration) {
+  std::unique_lock lock(mutex_);
+  const auto ready = [this] { return woken_ || !jobs_.empty(); };
+  const bool busy = current_ != nullptr || !in_flight_.empty();
+  if (busy || seats_pending) {
+    changed_.wait_for(lock, busy ? kShortSleep : duration, [&] { return !busy && ready(); });
+    duration = std::min(duration * 2, std::chrono::microseconds(kLongSleep));
+  } else {
+    changed_.wait(lock, [&] { return stopping_ || ready(); });
+    if (stopping_ && !ready()) return false;
+  }
+  woken_ = false;
+  return true;
 }
 
 bool DeviceQueue::TakeJob() {
   if (current_ != nullptr) return true;
+  if (!has_jobs_) return false;
   {
     const std::lock_guard lock(mutex_);
     const auto lowest =
@@ -104,6 +137,7 @@ bool DeviceQueue::TakeJob() {
     if (lowest == jobs_.end()) return false;
     current_ = std::make_unique<UploadJob>(std::move(*lowest));
     jobs_.erase(lowest);
+    has_jobs_ = !jobs_.empty();
   }
   range_ = offset_ = 0;
   if (absl::Status status = current_->before(); !status.ok()) FinishJob(std::move(status));
@@ -152,11 +186,11 @@ bool DeviceQueue::RetirePieces() {
   return any;
 }
 
-bool DeviceQueue::CollectSeats(bool& pending) {
+bool DeviceQueue::CollectSeats(bool look_at_all, bool& pending) {
   const std::lock_guard lock(watched_mutex_);
   bool any = false;
   for (Watched& watched : watched_) {
-    const absl::StatusOr<int> returning = watched.pool->Collect();
+    const absl::StatusOr<int> returning = watched.pool->Collect(look_at_all);
     pending = pending || (returning.ok() && *returning > 0);
     const int64_t collected = watched.pool->counts().collected;
     if (collected == std::exchange(watched.collected, collected)) continue;

@@ -1,8 +1,11 @@
 // DeviceQueue: the one thread that talks to a device while a run goes on. It issues copies in batch
 // order and in pieces, at most two at a time, launches what follows them, and finds out which
-// events have passed (so that seats come back). It sleeps when nothing is pending.
+// events have passed (so that seats come back). It looks for work for a moment after it had some,
+// then sleeps, for good when nothing is pending.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -54,6 +57,12 @@ class DeviceQueue {
 
   const std::shared_ptr<Device>& device() const { return device_; }
 
+  // What the thread has spent on work, and on looking for it without sleeping.
+  struct Times {
+    double busy_s = 0, polling_s = 0;
+  };
+  Times times() const;
+
  private:
   struct Watched {
     std::shared_ptr<SeatPool> pool;
@@ -67,17 +76,21 @@ class DeviceQueue {
 
   explicit DeviceQueue(std::shared_ptr<Device> device) : device_(std::move(device)) {}
   void Run();
+  bool Work(bool look_at_all, bool& seats_pending);  // True if there was any.
+  bool Sleep(bool seats_pending, std::chrono::microseconds& duration);  // False to end.
   bool TakeJob();     // True if there is a current one.
   bool IssuePiece();  // True if something was issued.
   void FinishJob(absl::Status status);
   bool RetirePieces();               // True if one has passed.
-  bool CollectSeats(bool& pending);  // True if a seat became free.
+  bool CollectSeats(bool look_at_all, bool& pending);  // True if a seat became free.
 
   const std::shared_ptr<Device> device_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<UploadJob> jobs_;
   bool stopping_ = false, woken_ = false;
+  std::atomic<bool> has_jobs_{false};
+  std::atomic<int64_t> busy_ns_{0}, polling_ns_{0};
 
   std::mutex watched_mutex_;  // Held while on_free runs.
   std::vector<Watched> watched_;

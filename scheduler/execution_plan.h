@@ -18,7 +18,6 @@
 
 namespace penstock {
 
-inline constexpr int64_t kForever = -1;  // Epochs.
 inline constexpr int64_t kDefaultPieceBytes = int64_t{16} << 20;
 inline constexpr size_t kNoTable = ~size_t{0};
 inline constexpr size_t kMaxLinks = 64;  // Sample stages of one chain.

@@ -86,6 +86,7 @@ class Scheduler {
                 const std::function<void()>& end);
   void Sample(const Chunk& chunk);
   void Rows(const Chunk& chunk);
+  void PrepareUpload(BatchWork& work);
   void Upload(const EnvelopePtr& envelope, std::function<void()> end);
   bool IsTimed(const BatchWork& work) const;
   absl::Status StartTiming(BatchWork& work, absl::Time submitted);

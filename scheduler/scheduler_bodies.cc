@@ -43,7 +43,7 @@ FlowBodies Scheduler::Bodies() {
   bodies.complete = [this](Envelope& envelope) {
     BatchWork& work = *envelope.work;
     host_.Complete(work);
-    if (!work.failed()) device_->Prepare(work);
+    PrepareUpload(work);
   };
   bodies.upload = [this](const EnvelopePtr& envelope, std::function<void()> end) {
     Upload(envelope, std::move(end));
@@ -116,7 +116,18 @@ void Scheduler::Rows(const Chunk& chunk) {
   if (!work.failed()) device_->Fill(work, chunk.begin, chunk.end);
   counters_.host.Add(absl::Now() - start, absl::ZeroDuration(), chunk.end - chunk.begin);
   if (--work.remaining > 0) return;
+  PrepareUpload(work);
   Upload(chunk.envelope, [this, envelope = chunk.envelope] { Deliver(*envelope); });
+}
+
+// All that the one thread of the device need not do.
+void Scheduler::PrepareUpload(BatchWork& work) {
+  if (work.failed()) return;
+  device_->Prepare(work);
+  work.tensors = device_->Tensors(work);
+  auto event = resources_.queue->device()->AcquireEvent();
+  if (!event.ok()) return work.Fail(0, event.status());
+  work.ready_event = *std::move(event);
 }
 
 void Scheduler::Upload(const EnvelopePtr& envelope, std::function<void()> end) {
@@ -165,12 +176,8 @@ absl::Status Scheduler::EnqueueSteps(BatchWork& work, int64_t uploaded) {
 
 void Scheduler::EndUpload(BatchWork& work, absl::Status status) {
   // Recorded also after a failure: pieces that were issued still read the slab.
-  auto event = resources_.queue->device()->AcquireEvent();
-  if (event.ok() && (*event)->Record(device_->stream(work.stream)).ok()) {
-    work.ready_event = *std::move(event);
-  } else if (status.ok()) {
-    status = event.ok() ? absl::InternalError("recording the ready event failed") : event.status();
-  }
+  const absl::Status recorded = work.ready_event->Record(device_->stream(work.stream));
+  if (status.ok()) status = recorded;
   if (!status.ok()) work.Fail(0, std::move(status));
 }
 
@@ -196,8 +203,8 @@ DeviceBatch Scheduler::MakeBatch(BatchWork& work) {
   info.key_of = key_of_;
   if (!plan_.source->size()) NamePushed(work, info);
   if (work.timing != nullptr) overlap_.Add(work.timing);
-  return DeviceBatch(pool_, work.seat, std::move(info), work.ready_event, device_->Tensors(work),
-                     work.timing);
+  return DeviceBatch(pool_, work.seat, std::move(info), std::move(work.ready_event),
+                     std::move(work.tensors), std::move(work.timing));
 }
 
 void Scheduler::Deliver(Envelope& envelope) {
@@ -214,7 +221,7 @@ void Scheduler::Deliver(Envelope& envelope) {
     failed_ = true;
     StopAdmission();
     std::vector<std::shared_ptr<Event>> busy;
-    if (work->ready_event != nullptr) busy.push_back(work->ready_event);
+    if (work->ready_event != nullptr) busy.push_back(std::move(work->ready_event));
     pool_->Return(work->seat, std::move(busy));
   } else {
     item.value = MakeBatch(*work);

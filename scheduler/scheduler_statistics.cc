@@ -130,6 +130,9 @@ RunStatistics Scheduler::Statistics() const {
   s.pinning_seconds = absl::ToDoubleSeconds(pool_->host_time());
   s.next_wait_seconds = absl::ToDoubleSeconds(delivery_.waited());
   s.cpu_seconds = ProcessCpuSeconds() - cpu_at_start_;
+  const DeviceQueue::Times queue = resources_.queue->times();
+  s.queue_busy_seconds = queue.busy_s;
+  s.queue_polling_seconds = queue.polling_s;
   s.bytes_read = counters_.bytes_read;
   s.bytes_uploaded = counters_.bytes_uploaded;
   const OverlapLog::Totals totals = overlap_.totals();

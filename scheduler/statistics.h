@@ -63,6 +63,8 @@ struct RunStatistics {
   double samples_per_second = 0;     // Without the first batch.
   double first_batch_seconds = 0, startup_seconds = 0, next_wait_seconds = 0, cpu_seconds = 0;
   double pinning_seconds = 0;  // Part of startup_seconds: to touch and page-lock the host's slabs.
+  // Of the thread that talks to the device: at work, and looking for work without sleeping.
+  double queue_busy_seconds = 0, queue_polling_seconds = 0;
   int64_t bytes_read = 0, bytes_uploaded = 0;
   double upload_gb_per_s = 0;  // While a copy was running.
   double overlap_fraction = 0;

@@ -25,21 +25,25 @@ Random::Random(const DrawKey& key, uint64_t random_key) {
   counter_ = {0, Low(key.id), Low(key.epoch), mixed[2]};
 }
 
-// Lemire, "Fast Random Integer Generation in an Interval" (2019): rejects the few products that
-// would favour some values.
-int32_t Random::Uniform(int32_t n) {
-  const auto range = static_cast<uint32_t>(n);
-  uint64_t product = uint64_t{Bits()} * range;
-  if (Low(product) < range) {
-    const uint32_t threshold = (0U - range) % range;
-    while (Low(product) < threshold) product = uint64_t{Bits()} * range;
-  }
-  return static_cast<int32_t>(product >> 32);
+NodeDraws::NodeDraws(uint64_t seed, uint64_t epoch, uint64_t random_key)
+    : seed_(seed), epoch_(epoch), random_key_(random_key) {
+  const Random first({seed, epoch, 0}, random_key);
+  key_ = first.key_;
+  counter_ = first.counter_;
 }
 
-double Random::Uniform01() {
-  const uint64_t high = Bits();
-  return static_cast<double>((high << 32 | Bits()) >> 11) * 0x1p-53;
+// The compiler makes a form for each width of vectors, and the machine's is chosen when the program
+// starts. Ids of 2^32 and more are left to Of().
+__attribute__((target_clones("avx512f", "avx2", "default"))) void NodeDraws::FirstBlocks(
+    absl::Span<const int64_t> ids, Blocks& blocks) const {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const std::array<uint32_t, 4> block =
+        Philox4x32({0, static_cast<uint32_t>(ids[i]), counter_[2], counter_[3]}, key_);
+    blocks.word[0][i] = block[0];
+    blocks.word[1][i] = block[1];
+    blocks.word[2][i] = block[2];
+    blocks.word[3][i] = block[3];
+  }
 }
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace penstock {
 
@@ -46,17 +47,31 @@ class Random {
     }
     return block_[used_++];
   }
-  // Uniform over [0, n), n > 0, without bias.
-  int32_t Uniform(int32_t n);
+  // Uniform over [0, n), n > 0, without bias: Lemire, "Fast Random Integer Generation in an Interval"
+  // (2019), which rejects the few products that would favour some values.
+  int32_t Uniform(int32_t n) {
+    const auto range = static_cast<uint32_t>(n);
+    uint64_t product = uint64_t{Bits()} * range;
+    if (static_cast<uint32_t>(product) < range) {
+      const uint32_t threshold = (0U - range) % range;
+      while (static_cast<uint32_t>(product) < threshold) product = uint64_t{Bits()} * range;
+    }
+    return static_cast<int32_t>(product >> 32);
+  }
   // Uniform over [0, 1): 53 random bits.
-  double Uniform01();
+  double Uniform01() {
+    const uint64_t high = Bits();
+    return static_cast<double>((high << 32 | Bits()) >> 11) * 0x1p-53;
+  }
   // Uniform over [low, high).
   double Uniform(double low, double high) { return low + (high - low) * Uniform01(); }
 
  private:
   friend class NodeDraws;
-  Random(std::array<uint32_t, 2> key, std::array<uint32_t, 4> counter)
-      : key_(key), counter_(counter) {}
+  // `block`: what the counter before this one gives.
+  Random(std::array<uint32_t, 2> key, std::array<uint32_t, 4> counter,
+         std::array<uint32_t, 4> block)
+      : key_(key), counter_(counter), block_(block), used_(0) {}
 
   std::array<uint32_t, 2> key_;
   std::array<uint32_t, 4> counter_;
@@ -64,24 +79,42 @@ class Random {
   int used_ = 4;  // Of block_.
 };
 
-// The draws of one node in one epoch: what their Randoms have in common, worked out once.
-// Thread-safe.
+// The draws of one node in one epoch, for many samples at a time: what they have in common is worked
+// out once, and their first blocks together. Thread-safe.
 class NodeDraws {
  public:
-  NodeDraws(uint64_t seed, uint64_t epoch, uint64_t random_key)
-      : key_{seed, epoch, 0}, random_key_(random_key), first_(key_, random_key) {}
-  // As Random({seed, epoch, id}, random_key).
-  Random Of(uint64_t id) const {
-    if (id >> 32 != 0) return Random({key_.seed, key_.epoch, id}, random_key_);
-    std::array<uint32_t, 4> counter = first_.counter_;
-    counter[1] = static_cast<uint32_t>(id);
-    return Random(first_.key_, counter);
+  NodeDraws(uint64_t seed, uint64_t epoch, uint64_t random_key);
+
+  // Calls `use(i, random)` for each of `ids`, where `random` is Random({seed, epoch, ids[i]},
+  // random_key), as long as it returns true.
+  template <class Use>
+  void ForEach(absl::Span<const int64_t> ids, Use use) const {
+    for (size_t tile = 0; tile < ids.size(); tile += kTile) {
+      const auto some = ids.subspan(tile, kTile);
+      Blocks blocks;
+      FirstBlocks(some, blocks);
+      for (size_t i = 0; i < some.size(); ++i) {
+        Random random = Of(static_cast<uint64_t>(some[i]), blocks, i);
+        if (!use(tile + i, random)) return;
+      }
+    }
   }
 
  private:
-  DrawKey key_;
-  uint64_t random_key_;
-  Random first_;  // Of sample 0.
+  static constexpr size_t kTile = 64;
+  struct Blocks {
+    uint32_t word[4][kTile];
+  };
+  void FirstBlocks(absl::Span<const int64_t> ids, Blocks& blocks) const;
+  Random Of(uint64_t id, const Blocks& blocks, size_t i) const {
+    if (id >> 32 != 0) return Random({seed_, epoch_, id}, random_key_);
+    return Random(key_, {1, static_cast<uint32_t>(id), counter_[2], counter_[3]},
+                  {blocks.word[0][i], blocks.word[1][i], blocks.word[2][i], blocks.word[3][i]});
+  }
+
+  uint64_t seed_, epoch_, random_key_;
+  std::array<uint32_t, 2> key_;
+  std::array<uint32_t, 4> counter_;  // Of sample 0.
 };
 
 }  // namespace penstock

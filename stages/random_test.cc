@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <set>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -107,10 +108,16 @@ TEST(Random, EveryPartOfTheKeyCounts) {
 
 TEST(NodeDraws, AreThoseOfEachSample) {
   const NodeDraws draws(5, 1ULL << 40, RandomKey("crop"));
-  for (const uint64_t id : {0ULL, 1ULL, 49999ULL, 0xFFFFFFFFULL, 1ULL << 32, 1ULL << 60}) {
-    Random one({5, 1ULL << 40, id}, RandomKey("crop")), other = draws.Of(id);
-    for (int i = 0; i < 9; ++i) EXPECT_EQ(other.Bits(), one.Bits()) << id;
-  }
+  std::vector<int64_t> ids = {0, 1, 49999, 0xFFFFFFFF, 1LL << 32, 1LL << 60};
+  for (int64_t id = 7; ids.size() < 150; id += 12345) ids.push_back(id);
+  size_t used = 0;
+  draws.ForEach(ids, [&](size_t i, Random& random) {
+    EXPECT_EQ(i, used++);
+    Random one({5, 1ULL << 40, static_cast<uint64_t>(ids[i])}, RandomKey("crop"));
+    for (int k = 0; k < 9; ++k) EXPECT_EQ(random.Bits(), one.Bits()) << ids[i];
+    return i != 140;
+  });
+  EXPECT_EQ(used, 141U);
 }
 
 }  // namespace

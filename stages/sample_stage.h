@@ -214,15 +214,18 @@ class RandomFieldStage : public FieldStageBase<Options, Params, State> {
   absl::Status ResolveRows(ImageSize size, ImageSize out, const NodeDraws& draws,
                            absl::Span<const int64_t> ids, std::byte* params,
                            size_t stride) const final {
-    for (size_t i = 0; i < ids.size(); ++i) {
+    absl::Status status;
+    draws.ForEach(ids, [&](size_t i, Random& random) {
       ImageSize resized = size;
-      Random random = draws.Of(static_cast<uint64_t>(ids[i]));
-      absl::StatusOr<Params> resolved = Resolve(resized, random);
-      if (!resolved.ok()) return std::move(resolved).status();
-      if (resized != out) return CheckResolvedSize(resized, out);
+      const absl::StatusOr<Params> resolved = Resolve(resized, random);
+      if (!resolved.ok() || resized != out) {
+        status = resolved.ok() ? CheckResolvedSize(resized, out) : resolved.status();
+        return false;
+      }
       if constexpr (!std::is_empty_v<Params>) new (params + i * stride) Params(*resolved);
-    }
-    return absl::OkStatus();
+      return true;
+    });
+    return status;
   }
 };
 

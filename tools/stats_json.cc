@@ -57,6 +57,8 @@ Json Object(const RunStatistics& s) {
           {"pinning_seconds", Finite(s.pinning_seconds)},
           {"next_wait_seconds", Finite(s.next_wait_seconds)},
           {"cpu_seconds", Finite(s.cpu_seconds)},
+          {"queue_busy_seconds", Finite(s.queue_busy_seconds)},
+          {"queue_polling_seconds", Finite(s.queue_polling_seconds)},
           {"bytes_read", s.bytes_read},
           {"bytes_uploaded", s.bytes_uploaded},
           {"upload_gb_per_s", Finite(s.upload_gb_per_s)},

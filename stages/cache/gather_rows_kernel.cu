@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kBlocksPerProcessor = 4;
+constexpr int64_t kMaxBlocks = 512;  // A few for each processor of any device.
 constexpr int kWord = 16;
 constexpr int kLoads = 4;  // Of a thread at a time.
 constexpr int64_t kPieceBytes = kThreads * kWord * kLoads;
@@ -58,14 +58,8 @@ __global__ void __launch_bounds__(kThreads) GatherRows(const __grid_constant__ G
 
 cudaError_t LaunchGatherRows(const GatherRowsWork& work, cudaStream_t stream) {
   if (work.count == 0 || work.row_bytes == 0) return cudaSuccess;
-  int device = 0, processors = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error != cudaSuccess) return error;
-  error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  if (error != cudaSuccess) return error;
   const int64_t pieces = (work.row_bytes + kPieceBytes - 1) / kPieceBytes * work.count;
-  const auto blocks =
-      static_cast<unsigned>(std::min<int64_t>(pieces, int64_t{processors} * kBlocksPerProcessor));
+  const auto blocks = static_cast<unsigned>(std::min(pieces, kMaxBlocks));
   GatherRows<<<blocks, kThreads, 0, stream>>>(work);
   return cudaGetLastError();
 }

@@ -8,6 +8,9 @@
 
 namespace penstock {
 
+// As a number of epochs: without end.
+inline constexpr int64_t kForever = -1;
+
 // What becomes of the samples that fill no batch.
 enum class Tail : uint8_t { kPartial, kDrop };
 

@@ -1,8 +1,11 @@
 // The CUDA gather forms of RandomCrop, RandomHorizontalFlip and Normalize: each byte of an image is
 // read once, each result written once. The same bytes as the host forms.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <memory>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -31,60 +34,50 @@ class ImageGather {
   absl::Status Prepare(const FieldSpec& in, ImageSize out, const NormalizeTable& table,
                        const std::vector<int32_t>& rows, const std::vector<int32_t>& columns,
                        const std::array<uint8_t, 4>& fill) {
-    if (std::max(rows.size(), columns.size()) > GatherImagesWork::kMaxSide) {
+    if (std::max(rows.size(), columns.size()) > GatherImagesShape::kMaxSide) {
       return absl::InvalidArgumentError(
           absl::StrCat("images of ", rows.size(), "x", columns.size(),
-                       " with their padding are larger than ", GatherImagesWork::kMaxSide));
+                       " with their padding are larger than ", GatherImagesShape::kMaxSide));
     }
-    in_ = in;
-    out_ = out;
-    rows_.assign(rows.begin(), rows.end());
-    columns_.assign(columns.begin(), columns.end());
-    fill_ = fill;
-    planar_ = table.planar;
-    item_bytes_ = static_cast<int32_t>(ItemBytes(table.dtype));
+    const std::vector<int16_t> source_y(rows.begin(), rows.end());
+    const std::vector<int16_t> source_x(columns.begin(), columns.end());
+    uint32_t bits[NormalizeTable::kMaxChannels][256];
     for (int c = 0; c < NormalizeTable::kMaxChannels; ++c) {
-      std::copy(table.bits[c].begin(), table.bits[c].end(), bits_[c]);
+      std::copy(table.bits[c].begin(), table.bits[c].end(), bits[c]);
     }
+    GatherImagesShape shape = {.in_width = in.size().width,
+                               .channels = static_cast<int32_t>(in.channels()),
+                               .height = out.height,
+                               .width = out.width,
+                               .planar = table.planar,
+                               .item_bytes = static_cast<int32_t>(ItemBytes(table.dtype)),
+                               .bits = bits,
+                               .source_y = source_y.data(),
+                               .source_x = source_x.data(),
+                               .padded_height = static_cast<int32_t>(rows.size()),
+                               .padded_width = static_cast<int32_t>(columns.size())};
+    std::copy(fill.begin(), fill.end(), shape.fill);
+    kernel_ = std::make_unique<const GatherImagesKernel>(shape);
     return absl::OkStatus();
   }
 
   absl::Status Enqueue(const GatherCall& call) const {
-    static_assert(kMaxCarries <= GatherImagesWork::kMaxCarries);
-    GatherImagesWork work;
-    work.entries = reinterpret_cast<const GatherImageEntry*>(call.entries);
-    work.count = call.count;
-    work.in_height = in_.size().height;
-    work.in_width = in_.size().width;
-    work.channels = static_cast<int32_t>(in_.channels());
-    work.height = out_.height;
-    work.width = out_.width;
-    work.out = call.out;
-    work.planar = planar_;
-    work.item_bytes = item_bytes_;
-    work.bits = bits_;
-    work.source_y = rows_.data();
-    work.source_x = columns_.data();
-    work.padded_height = static_cast<int32_t>(rows_.size());
-    work.padded_width = static_cast<int32_t>(columns_.size());
-    std::copy(fill_.begin(), fill_.end(), work.fill);
+    static_assert(kMaxCarries <= GatherImagesCall::kMaxCarries);
+    GatherImagesCall images;
+    images.entries = reinterpret_cast<const GatherImageEntry*>(call.entries);
+    images.count = call.count;
+    images.out = call.out;
     for (const Carry& carry : call.carries) {
-      work.carry[work.carries++] = {carry.to, carry.from, carry.bytes};
+      images.carry[images.carries++] = {carry.to, carry.from, carry.bytes};
     }
     const CudaScope scope = static_cast<CudaDevice&>(call.device).Enter();
     PENSTOCK_RETURN_IF_ERROR(scope.status());
-    return CudaStatus(LaunchGatherImages(work, static_cast<cudaStream_t>(call.stream.handle())),
+    return CudaStatus(kernel_->Launch(images, static_cast<cudaStream_t>(call.stream.handle())),
                       "the gather of images");
   }
 
  private:
-  FieldSpec in_;
-  ImageSize out_;
-  std::vector<int16_t> rows_, columns_;  // See GatherImagesWork.
-  std::array<uint8_t, 4> fill_{};
-  bool planar_ = true;
-  int32_t item_bytes_ = 2;
-  uint32_t bits_[NormalizeTable::kMaxChannels][256];
+  std::unique_ptr<const GatherImagesKernel> kernel_;
 };
 
 // The sequence `Host...`, which ends with Normalize.

@@ -9,7 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr int kThreads = 192;
-constexpr int kBlocksPerProcessor = 8;
+constexpr int64_t kMaxBlocks = 1024;  // A few for each processor of any device.
 constexpr int kWord = 16;
 constexpr int kBandBytes = 6144;  // Of the input, about.
 
@@ -18,11 +18,12 @@ template <class Item, int kSide>
 struct Parameters {
   const GatherImageEntry* entries;
   Item* out;
-  int32_t count, in_width, channels, height, width, band, bands, carries;
-  GatherImagesWork::Range carry[GatherImagesWork::kMaxCarries];
+  int32_t count, carries;
+  int32_t in_width, channels, height, width, band, bands;
+  GatherImagesCall::Range carry[GatherImagesCall::kMaxCarries];
   int16_t source_y[kSide], source_x[kSide];
-  Item results[GatherImagesWork::kMaxChannels][256];
-  Item fill[GatherImagesWork::kMaxChannels];
+  Item results[GatherImagesShape::kMaxChannels][256];
+  Item fill[GatherImagesShape::kMaxChannels];
 };
 
 template <class Item>
@@ -93,7 +94,7 @@ __device__ void StoreRows(const Image<Item, kSide>& image, int top, int bottom, 
 template <class Item, int kSide>
 __device__ void CarryAlong(const Parameters<Item, kSide>& p) {
   for (int i = 0; i < p.carries; ++i) {
-    const GatherImagesWork::Range& range = p.carry[i];
+    const GatherImagesCall::Range& range = p.carry[i];
     for (size_t k = threadIdx.x; k < range.bytes; k += kThreads) range.to[k] = range.from[k];
   }
 }
@@ -102,7 +103,7 @@ template <class Item, int kSide, bool kPlanar>
 __global__ void __launch_bounds__(kThreads)
     GatherImages(const __grid_constant__ Parameters<Item, kSide> p, bool whole_words) {
   extern __shared__ uint4 tile[];
-  __shared__ Item results[GatherImagesWork::kMaxChannels][256];
+  __shared__ Item results[GatherImagesShape::kMaxChannels][256];
   __shared__ int16_t source_y[kSide], source_x[kSide];
   for (int i = threadIdx.x; i < 256 * p.channels; i += kThreads) {
     results[i / 256][i % 256] = p.results[i / 256][i % 256];
@@ -146,70 +147,84 @@ __global__ void __launch_bounds__(kThreads)
   if (blockIdx.x + 1 == gridDim.x) CarryAlong(p);
 }
 
-cudaError_t Processors(int& processors) {
-  int device = 0;
-  const cudaError_t error = cudaGetDevice(&device);
-  if (error != cudaSuccess) return error;
-  return cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-}
-
 template <class Item, int kSide>
-void Fill(const GatherImagesWork& work, Parameters<Item, kSide>& p) {
-  p.entries = work.entries;
-  p.out = reinterpret_cast<Item*>(work.out);
-  p.count = work.count;
-  p.in_width = work.in_width;
-  p.channels = work.channels;
-  p.height = work.height;
-  p.width = work.width;
-  p.band = std::clamp(kBandBytes / (work.in_width * work.channels), 1, work.height);
-  p.bands = (work.height + p.band - 1) / p.band;
-  p.carries = work.carries;
-  std::copy_n(work.carry, work.carries, p.carry);
-  std::copy_n(work.source_y, work.padded_height, p.source_y);
-  std::copy_n(work.source_x, work.padded_width, p.source_x);
-  for (int c = 0; c < work.channels; ++c) {
-    for (int v = 0; v < 256; ++v) p.results[c][v] = static_cast<Item>(work.bits[c][v]);
-    p.fill[c] = p.results[c][work.fill[c]];
-  }
-}
-
-template <class Item, int kSide>
-cudaError_t Launch(const GatherImagesWork& work, cudaStream_t stream) {
+Parameters<Item, kSide> ParametersOf(const GatherImagesShape& shape) {
   Parameters<Item, kSide> p = {};
-  Fill(work, p);
-  int processors = 0;
-  const cudaError_t error = Processors(processors);
-  if (error != cudaSuccess) return error;
-  const int64_t bands = int64_t{p.bands} * p.count;
-  const auto blocks =
-      static_cast<unsigned>(std::min<int64_t>(bands, int64_t{processors} * kBlocksPerProcessor));
-  const size_t tile_bytes = size_t(p.band) * work.in_width * work.channels + 2 * kWord;
-  const int a_row = work.planar ? work.width : work.width * work.channels;
-  const bool whole_words = a_row * sizeof(Item) % kWord == 0 &&
-                           reinterpret_cast<uint64_t>(work.out) % kWord == 0;
-  if (work.planar) {
-    GatherImages<Item, kSide, true><<<blocks, kThreads, tile_bytes, stream>>>(p, whole_words);
-  } else {
-    GatherImages<Item, kSide, false><<<blocks, kThreads, tile_bytes, stream>>>(p, whole_words);
+  p.in_width = shape.in_width;
+  p.channels = shape.channels;
+  p.height = shape.height;
+  p.width = shape.width;
+  p.band = std::clamp(kBandBytes / (shape.in_width * shape.channels), 1, shape.height);
+  p.bands = (shape.height + p.band - 1) / p.band;
+  std::copy_n(shape.source_y, shape.padded_height, p.source_y);
+  std::copy_n(shape.source_x, shape.padded_width, p.source_x);
+  for (int c = 0; c < shape.channels; ++c) {
+    for (int v = 0; v < 256; ++v) p.results[c][v] = static_cast<Item>(shape.bits[c][v]);
+    p.fill[c] = p.results[c][shape.fill[c]];
   }
-  return cudaGetLastError();
-}
-
-template <class Item>
-cudaError_t LaunchSide(const GatherImagesWork& work, cudaStream_t stream) {
-  constexpr int kSmall = 64;  // A launch takes its parameters along: few are faster.
-  const bool small = std::max(work.padded_height, work.padded_width) <= kSmall;
-  return small ? Launch<Item, kSmall>(work, stream)
-               : Launch<Item, GatherImagesWork::kMaxSide>(work, stream);
+  return p;
 }
 
 }  // namespace
 
-cudaError_t LaunchGatherImages(const GatherImagesWork& work, cudaStream_t stream) {
-  if (work.count == 0) return cudaSuccess;
-  return work.item_bytes == 2 ? LaunchSide<uint16_t>(work, stream)
-                              : LaunchSide<uint32_t>(work, stream);
+class GatherImagesKernel::Form {
+ public:
+  virtual ~Form() = default;
+  virtual cudaError_t Launch(const GatherImagesCall& call, cudaStream_t stream) const = 0;
+};
+
+namespace {
+
+// Images whose padded sides are at most kSide.
+template <class Item, int kSide>
+class FormOf final : public GatherImagesKernel::Form {
+ public:
+  explicit FormOf(const GatherImagesShape& shape)
+      : planar_(shape.planar), parameters_(ParametersOf<Item, kSide>(shape)) {}
+
+  cudaError_t Launch(const GatherImagesCall& call, cudaStream_t stream) const override {
+    Parameters<Item, kSide> p = parameters_;
+    p.entries = call.entries;
+    p.out = reinterpret_cast<Item*>(call.out);
+    p.count = call.count;
+    p.carries = call.carries;
+    std::copy_n(call.carry, call.carries, p.carry);
+    const auto blocks = static_cast<unsigned>(std::min(kMaxBlocks, int64_t{p.bands} * p.count));
+    const size_t tile_bytes = size_t(p.band) * p.in_width * p.channels + 2 * kWord;
+    const int a_row = planar_ ? p.width : p.width * p.channels;
+    const bool whole_words = a_row * sizeof(Item) % kWord == 0 &&
+                             reinterpret_cast<uint64_t>(call.out) % kWord == 0;
+    if (planar_) {
+      GatherImages<Item, kSide, true><<<blocks, kThreads, tile_bytes, stream>>>(p, whole_words);
+    } else {
+      GatherImages<Item, kSide, false><<<blocks, kThreads, tile_bytes, stream>>>(p, whole_words);
+    }
+    return cudaGetLastError();
+  }
+
+ private:
+  const bool planar_;
+  const Parameters<Item, kSide> parameters_;
+};
+
+template <class Item>
+std::unique_ptr<const GatherImagesKernel::Form> MakeForm(const GatherImagesShape& shape) {
+  constexpr int kSmall = 64;  // A launch takes its parameters along: few are faster.
+  if (std::max(shape.padded_height, shape.padded_width) <= kSmall) {
+    return std::make_unique<FormOf<Item, kSmall>>(shape);
+  }
+  return std::make_unique<FormOf<Item, GatherImagesShape::kMaxSide>>(shape);
+}
+
+}  // namespace
+
+GatherImagesKernel::GatherImagesKernel(const GatherImagesShape& shape)
+    : form_(shape.item_bytes == 2 ? MakeForm<uint16_t>(shape) : MakeForm<uint32_t>(shape)) {}
+
+GatherImagesKernel::~GatherImagesKernel() = default;
+
+cudaError_t GatherImagesKernel::Launch(const GatherImagesCall& call, cudaStream_t stream) const {
+  return call.count == 0 ? cudaSuccess : form_->Launch(call, stream);
 }
 
 }  // namespace penstock

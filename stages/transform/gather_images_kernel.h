@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace penstock {
 
@@ -17,12 +18,28 @@ struct GatherImageEntry {
   static constexpr uint32_t kFlip = uint32_t{1} << 31;
 };
 
-// What is to be done. All pointers but `bits`, `source_y` and `source_x` are the device's, or to
-// page-locked memory of the host; these three are read before the call returns.
-struct GatherImagesWork {
-  static constexpr int kMaxCarries = 8;
+// What is the same for all batches. `bits`, `source_y` and `source_x` are read by the constructor of
+// GatherImagesKernel.
+struct GatherImagesShape {
   static constexpr int kMaxChannels = 4;
   static constexpr int kMaxSide = 1024;  // Of a padded image.
+
+  int32_t in_width = 0, channels = 3;
+  int32_t height = 0, width = 0;  // Of what comes out.
+  bool planar = true;             // Whether that has one plane a channel.
+  int32_t item_bytes = 2;         // Of that: 2 or 4.
+  // By channel and value, the bits of the result.
+  const uint32_t (*bits)[256] = nullptr;
+  // By place on the padded axis: the image's row or column, or -1 for `fill`.
+  const int16_t* source_y = nullptr;
+  const int16_t* source_x = nullptr;
+  int32_t padded_height = 0, padded_width = 0;
+  uint8_t fill[kMaxChannels] = {};
+};
+
+// One batch. All pointers are the device's, or to page-locked memory of the host.
+struct GatherImagesCall {
+  static constexpr int kMaxCarries = 8;
   struct Range {
     std::byte* to = nullptr;
     const std::byte* from = nullptr;
@@ -31,24 +48,25 @@ struct GatherImagesWork {
 
   const GatherImageEntry* entries = nullptr;
   int32_t count = 0;
-  int32_t in_height = 0, in_width = 0, channels = 3;
-  int32_t height = 0, width = 0;  // Of what comes out.
-  std::byte* out = nullptr;       // Images without gaps.
-  bool planar = true;             // Whether `out` has one plane a channel.
-  int32_t item_bytes = 2;         // Of `out`: 2 or 4.
-  // By channel and value, the bits of the result.
-  const uint32_t (*bits)[256] = nullptr;
-  // By place on the padded axis: the image's row or column, or -1 for `fill`.
-  const int16_t* source_y = nullptr;
-  const int16_t* source_x = nullptr;
-  int32_t padded_height = 0, padded_width = 0;
-  uint8_t fill[kMaxChannels] = {};
+  std::byte* out = nullptr;  // Images without gaps.
   int32_t carries = 0;
   Range carry[kMaxCarries];
 };
 
-// Asynchronous, on the current device. Neither allocates nor synchronises. Reads whole 16-byte words
-// around each image. Images whose rows are multiples of 16 bytes are fastest.
-cudaError_t LaunchGatherImages(const GatherImagesWork& work, cudaStream_t stream);
+// Immutable; thread-safe.
+class GatherImagesKernel {
+ public:
+  explicit GatherImagesKernel(const GatherImagesShape& shape);
+  ~GatherImagesKernel();
+
+  // Asynchronous, on the current device. Neither allocates nor synchronises. Reads whole 16-byte
+  // words around each image. Images whose rows are multiples of 16 bytes are fastest.
+  cudaError_t Launch(const GatherImagesCall& call, cudaStream_t stream) const;
+
+  class Form;
+
+ private:
+  std::unique_ptr<const Form> form_;
+};
 
 }  // namespace penstock

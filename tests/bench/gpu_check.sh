@@ -26,10 +26,24 @@ check() {
   fi
 }
 
+# A pipeline in a static outlives CUDA, and a forked child leaves it alone: exit code 0 and nothing on
+# stderr, 25 times each way.
+exits_quietly() {
+  local i
+  for i in $(seq 25); do
+    "$bundle/bin/exit_probe" "$bundle/graphs/cifar10_train.textproto" "$bundle/data/cifar10_sample" \
+      cuda:0 "$1" 2>"$data/stderr" || return
+    if [ -s "$data/stderr" ]; then cat "$data/stderr" && return 1; fi
+  done
+}
+
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 python3 "$here/make_data.py" "$data" --photos "${PHOTOS:-2000}"
 for test in "$bundle"/bin/*_test; do check "$test"; done
 check python3 "$here/gpu_equal.py" "$bundle" "$data"
+check python3 "$here/two_gpus.py" "$bundle" "$data"
+check python3 "$here/array_equal.py" "$bundle"
+for way in main worker fork; do check exits_quietly "$way"; done
 if sanitizer=$(command -v compute-sanitizer); then
   for tool in memcheck racecheck synccheck initcheck; do
     for graph in cifar10_train:cifar imagenet_train:photos; do
@@ -40,5 +54,8 @@ if sanitizer=$(command -v compute-sanitizer); then
   check "$sanitizer" --tool memcheck --error-exitcode 3 "$bundle/bin/normalize_stage_cuda_test"
 fi
 [ -n "$quick" ] || python3 "$here/rates.py" "$bundle" "$data"
+[ -n "$quick" ] || "$bundle/bin/link_bench"
+[ -n "$quick" ] || "$bundle/bin/overlap_bench"
+[ -n "$quick" ] || "$bundle/bin/array_bench" "$data/array.npy" cuda:0 4
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
