@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -176,7 +177,8 @@ absl::Status Pipeline::AddOutput(ExecutionPlan plan,
 
 Pipeline::~Pipeline() {
   if (fork_guard_.forked()) {
-    (void)new std::vector<Output>(std::move(outputs_));  // Its end would wait for threads.
+    // Its end would wait for threads.
+    (void)new (std::nothrow) std::vector<Output>(std::move(outputs_));
     return;
   }
   Cancel();  // All at once; each then drains.
@@ -219,8 +221,8 @@ absl::StatusOr<std::optional<DeviceBatch>> Pipeline::Next(absl::Duration timeout
 absl::StatusOr<std::optional<DeviceBatch>> Pipeline::Next(const NextOptions& options) {
   if (fork_guard_.forked()) {
     return absl::FailedPreconditionError(
-        "the pipeline was created before fork() and works in its own process only; create it in the "
-        "child");
+        "the pipeline was created before fork() and works in its own process only; create it in "
+        "the child");
   }
   PENSTOCK_ASSIGN_OR_RETURN(Scheduler * scheduler, Find(options));
   absl::StatusOr<std::optional<DeviceBatch>> next = scheduler->Next(options.timeout);

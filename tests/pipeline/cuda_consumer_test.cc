@@ -248,7 +248,7 @@ TEST_F(CudaConsumerDeathTest, AFaultyKernelIsNamedAndEndsTheRun) {
     const absl::Time start = absl::Now();
     pipeline.reset();
     options_.devices.clear();
-    std::cerr << error << std::endl;
+    std::cerr << error << '\n';
     std::exit(absl::Now() - start < absl::Seconds(5) && absl::IsAborted(error) ? 0 : 4);
   };
   EXPECT_EXIT(fail(), ::testing::ExitedWithCode(0),
