@@ -74,6 +74,8 @@ void AddTimes(const RunStatistics& from, RunStatistics& sum) {
   sum.seconds = std::max(sum.seconds, from.seconds);
   sum.first_batch_seconds = std::max(sum.first_batch_seconds, from.first_batch_seconds);
   sum.cpu_seconds = std::max(sum.cpu_seconds, from.cpu_seconds);
+  sum.copy_gap_p95_us = std::max(sum.copy_gap_p95_us, from.copy_gap_p95_us);
+  sum.copy_gap_longest_us = std::max(sum.copy_gap_longest_us, from.copy_gap_longest_us);
 }
 
 // The mean of two fractions of `bytes` and `more` bytes.
@@ -86,8 +88,8 @@ double Mean(double fraction, int64_t bytes, double other, int64_t more) {
 // Before the bytes are added.
 void AddFractions(const RunStatistics& from, RunStatistics& sum) {
   for (double RunStatistics::* const fraction :
-       {&RunStatistics::overlap_fraction, &RunStatistics::host_writes_per_byte,
-        &RunStatistics::scratch_bytes_per_byte}) {
+       {&RunStatistics::overlap_fraction, &RunStatistics::copy_utilisation,
+        &RunStatistics::host_writes_per_byte, &RunStatistics::scratch_bytes_per_byte}) {
     sum.*fraction = Mean(sum.*fraction, sum.bytes_uploaded, from.*fraction, from.bytes_uploaded);
   }
 }

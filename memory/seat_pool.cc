@@ -89,7 +89,7 @@ void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Leas
 // twice.
 std::vector<SeatPool::Returning> SeatPool::TakePassed(bool look_at_all,
                                                      absl::Status& first_error) {
-  constexpr int kMostBusy = 2;
+  constexpr int kMostBusy = 1;
   const auto passed = [&first_error](const std::shared_ptr<Event>& event) {
     const absl::StatusOr<bool> done = event->Done();
     if (!done.ok()) first_error.Update(done.status());

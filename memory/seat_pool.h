@@ -59,7 +59,7 @@ class SeatPool {
 
   // Frees the returned seats whose events have passed; gives how many are still returning. A device
   // error frees them too (the work will never run) and is returned: the first one of the call.
-  // Blocks only where leases are checked. `look_at_all` false: gives up at the second seat that is
+  // Blocks only where leases are checked. `look_at_all` false: gives up at the first seat that is
   // still busy, oldest first; for one who calls often, and looks at all of them before he sleeps.
   absl::StatusOr<int> Collect(bool look_at_all = true);
 

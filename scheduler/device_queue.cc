@@ -1,5 +1,7 @@
 #include "penstock/scheduler/device_queue.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -22,6 +24,7 @@ constexpr auto kLongSleep = std::chrono::microseconds(500);
 
 // Work that takes microseconds a batch follows at once or not for long: a sleep, and being woken,
 // would take longer than the work.
+constexpr uint64_t kTimerSlackNs = 1000;
 constexpr auto kLookFor = std::chrono::microseconds(50);
 
 }  // namespace
@@ -51,10 +54,11 @@ void DeviceQueue::Submit(UploadJob job) {
   changed_.notify_all();
 }
 
-void DeviceQueue::Watch(std::shared_ptr<SeatPool> pool, std::function<void()> on_free) {
+void DeviceQueue::Watch(std::shared_ptr<SeatPool> pool, std::function<void()> on_free,
+                        std::function<bool()> on_work) {
   const std::lock_guard lock(watched_mutex_);
   pool->SetOnReturn([this] { Wake(); });
-  watched_.push_back({std::move(pool), std::move(on_free)});
+  watched_.push_back({std::move(pool), std::move(on_free), std::move(on_work)});
 }
 
 void DeviceQueue::Unwatch(const SeatPool* pool) {
@@ -74,12 +78,19 @@ void DeviceQueue::Wake() {
   changed_.notify_all();
 }
 
+void DeviceQueue::CallForWork() {
+  has_work_ = true;
+  Wake();
+}
+
 DeviceQueue::Times DeviceQueue::times() const {
   return {static_cast<double>(busy_ns_) * 1e-9, static_cast<double>(polling_ns_) * 1e-9};
 }
 
 void DeviceQueue::Run() {
   using Clock = std::chrono::steady_clock;
+  // Else a sleep of 20 us takes 70.
+  (void)prctl(PR_SET_TIMERSLACK, kTimerSlackNs, 0, 0, 0);
   std::chrono::microseconds sleep = kShortSleep;
   Clock::time_point now = Clock::now(), worked = now;
   const auto add_time = [&now](std::atomic<int64_t>& to) {
@@ -106,6 +117,7 @@ void DeviceQueue::Run() {
 
 bool DeviceQueue::Work(bool look_at_all, bool& seats_pending) {
   bool any = RetirePieces();
+  any = DoWork() || any;
   any = CollectSeats(look_at_all, seats_pending) || any;
   while (TakeJob() && IssuePiece()) any = true;
   return any;
@@ -124,6 +136,16 @@ bool DeviceQueue::Sleep(bool seats_pending, std::chrono::microseconds& duration)
   }
   woken_ = false;
   return true;
+}
+
+bool DeviceQueue::DoWork() {
+  if (!has_work_.exchange(false)) return false;
+  const std::lock_guard lock(watched_mutex_);
+  bool any = false;
+  for (const Watched& watched : watched_) {
+    any = (watched.on_work != nullptr && watched.on_work()) || any;
+  }
+  return any;
 }
 
 bool DeviceQueue::TakeJob() {

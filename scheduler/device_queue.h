@@ -48,12 +48,16 @@ class DeviceQueue {
 
   // Thread-safe; never blocks on the device.
   void Submit(UploadJob job);
-  // Collects the pool's seats as their events pass, and then calls `on_free`, until Unwatch(),
-  // which returns only when no call is running.
-  void Watch(std::shared_ptr<SeatPool> pool, std::function<void()> on_free);
+  // Collects the pool's seats as their events pass, and then calls `on_free`; and `on_work` after
+  // CallForWork(), which gives whether it found any. Until Unwatch(), which returns only when no
+  // call is running.
+  void Watch(std::shared_ptr<SeatPool> pool, std::function<void()> on_free,
+             std::function<bool()> on_work = nullptr);
   void Unwatch(const SeatPool* pool);
   // There may be something to collect. Thread-safe.
   void Wake();
+  // There may be work for somebody's `on_work`. Thread-safe.
+  void CallForWork();
 
   const std::shared_ptr<Device>& device() const { return device_; }
 
@@ -67,6 +71,7 @@ class DeviceQueue {
   struct Watched {
     std::shared_ptr<SeatPool> pool;
     std::function<void()> on_free;
+    std::function<bool()> on_work;
     int64_t collected = 0;  // Seats that on_free has been told of.
   };
   struct Piece {
@@ -78,6 +83,7 @@ class DeviceQueue {
   void Run();
   bool Work(bool look_at_all, bool& seats_pending);  // True if there was any.
   bool Sleep(bool seats_pending, std::chrono::microseconds& duration);  // False to end.
+  bool DoWork();      // True if there was any.
   bool TakeJob();     // True if there is a current one.
   bool IssuePiece();  // True if something was issued.
   void FinishJob(absl::Status status);
@@ -89,7 +95,7 @@ class DeviceQueue {
   std::condition_variable changed_;
   std::vector<UploadJob> jobs_;
   bool stopping_ = false, woken_ = false;
-  std::atomic<bool> has_jobs_{false};
+  std::atomic<bool> has_jobs_{false}, has_work_{false};
   std::atomic<int64_t> busy_ns_{0}, polling_ns_{0};
 
   std::mutex watched_mutex_;  // Held while on_free runs.

@@ -102,7 +102,10 @@ std::vector<CopyRange> DeviceSteps::Copies(const BatchWork& work) const {
 }
 
 absl::Status DeviceSteps::Enqueue(const BatchWork& work) const {
-  if (gather_ != nullptr) return gather_->Enqueue(work, stream(work.stream));
+  if (gather_ != nullptr) {
+    const BatchWork* const works[] = {&work};
+    return gather_->Enqueue(works, stream(work.stream));
+  }
   PENSTOCK_RETURN_IF_ERROR(
       EnqueueSteps(plan_.whole, plan_.encoded_rows, work.waves.encoded_sizes, work));
   return EnqueueSteps(plan_.behind, plan_.finished_rows, work.waves.finished_sizes, work);

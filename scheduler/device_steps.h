@@ -41,8 +41,8 @@ class DeviceSteps {
                                                              const SlabTables& tables,
                                                              const RowCache* cache);
 
-  // Of a plan whose rows are gathered; see GatherSteps.
-  void Fill(BatchWork& work, int begin, int end) const { gather_->Fill(work, begin, end); }
+  // Null unless rows are gathered.
+  const GatherSteps* gather() const { return gather_.get(); }
 
   // Before upload, since the tables go up with it: settles work.waves, writes the row lists, and
   // the addresses of what lies between two steps. Waves reuse the arena in stream order.

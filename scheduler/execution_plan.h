@@ -107,6 +107,8 @@ struct ExecutionPlan {
   bool resident() const { return gather != nullptr && cache.samples == source->size(); }
   // The device reads what the host writes by row, so that nothing of it goes up.
   bool tables_in_place() const { return gather != nullptr && memory == HostMemory::kPinned; }
+  // A batch is nothing but a launch: nothing is read, nothing goes up.
+  bool only_launches() const { return resident() && tables_in_place(); }
   // The delivered tensor's spec, of one sample.
   const FieldSpec& output() const { return chain.spec(chain.links.size()); }
   // "decode_image+center_crop": links [begin, end).

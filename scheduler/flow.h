@@ -32,6 +32,8 @@ struct FlowBodies {
   std::function<void(Envelope&)> deliver;
   // The short way.
   std::function<void(const Chunk&)> rows;
+  // One at a time.
+  std::function<void()> admit;
 };
 
 class Flow {
@@ -49,6 +51,8 @@ class Flow {
   void SubmitRows(const Chunk& chunk);
   // Drain() waits until it is gone.
   std::shared_ptr<void> Hold();
+  // Has `admit` run soon. Thread-safe.
+  void CallAdmit();
   // Waits until every submitted batch has been delivered. Not from a body.
   void Drain();
 

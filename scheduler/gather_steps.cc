@@ -48,37 +48,46 @@ void GatherSteps::Fill(BatchWork& work, int begin, int end) const {
   plan_.gather->Pack(absl::MakeConstSpan(addresses).first(ids.size()),
                      tables_.HostParams(work, begin),
                      work.seat->host + plan_.entries + begin * entry);
-  for (size_t i = 0; i < plan_.fixed.size(); ++i) {
-    const auto bytes = static_cast<size_t>(plan_.fixed[i].spec.bytes());
-    std::byte* to = work.seat->host + plan_.fixed[i].table + begin * bytes;
-    for (const int64_t id : ids) {
-      if (cache_.Has(id)) std::memcpy(to, cache_.Fixed(i, id), bytes);
-      to += bytes;
+  for (size_t i = 0; i < plan_.fixed.size(); ++i) CopyFixed(i, ids, begin, *work.seat);
+}
+
+void GatherSteps::CopyFixed(size_t i, absl::Span<const int64_t> ids, int begin,
+                            const Seat& seat) const {
+  const auto bytes = static_cast<size_t>(plan_.fixed[i].spec.bytes());
+  std::byte* to = seat.host + plan_.fixed[i].table + begin * bytes;
+  for (const int64_t id : ids) {
+    if (!cache_.Has(id)) {
+      // The source has written it.
+    } else if (bytes == sizeof(int64_t)) {  // A label: of a known size, a copy is no call.
+      std::memcpy(to, cache_.Fixed(i, id), sizeof(int64_t));
+    } else {
+      std::memcpy(to, cache_.Fixed(i, id), bytes);
     }
+    to += bytes;
   }
 }
 
-absl::Status GatherSteps::Enqueue(const BatchWork& work, StreamRef stream) const {
-  const Seat& seat = *work.seat;
+absl::Status GatherSteps::Enqueue(absl::Span<const BatchWork* const> works,
+                                  StreamRef stream) const {
   std::array<Carry, kMaxCarries> carries;
-  size_t carried = 0;
-  if (in_place_) {
-    for (const FixedField& fixed : plan_.fixed) {
+  std::array<GatherBatch, kMaxGathered> batches;
+  size_t carried = 0, gathered = 0;
+  for (const BatchWork* work : works) {
+    const Seat& seat = *work->seat;
+    const size_t first = carried;
+    for (size_t i = 0; in_place_ && i < plan_.fixed.size(); ++i) {
+      const FixedField& fixed = plan_.fixed[i];
       carries[carried++] = {seat.device + fixed.table, seat.host + fixed.table,
-                            static_cast<size_t>(fixed.spec.bytes()) * work.count()};
+                            static_cast<size_t>(fixed.spec.bytes()) * work->count()};
     }
+    batches[gathered++] = {(in_place_ ? seat.host : seat.device) + plan_.entries, work->count(),
+                           seat.device + plan_.layout.outputs_at(),
+                           absl::MakeConstSpan(carries).subspan(first, carried - first)};
   }
-  const GatherCall call = {
-      .device = device_,
-      .stream = stream,
-      .entries = (in_place_ ? seat.host : seat.device) + plan_.entries,
-      .count = work.count(),
-      .out = seat.device + plan_.layout.outputs_at(),
-      .carries = absl::MakeConstSpan(carries).first(carried),
-  };
-  const absl::Status status = plan_.gather->Enqueue(call);
+  const absl::Status status = plan_.gather->Enqueue(
+      {device_, stream, absl::MakeConstSpan(batches).first(gathered)});
   if (status.ok()) return status;
-  return Prefixed(absl::StrCat("the gather of batch ", work.spec.sequence), status);
+  return Prefixed(absl::StrCat("the gather of batch ", works.front()->spec.sequence), status);
 }
 
 }  // namespace penstock

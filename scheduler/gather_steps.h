@@ -1,11 +1,13 @@
 // GatherSteps: what is done to a batch whose rows the device takes from where they are kept.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "penstock/memory/device.h"
 #include "penstock/scheduler/batch_work.h"
 #include "penstock/scheduler/execution_plan.h"
@@ -24,8 +26,11 @@ class GatherSteps {
   // Works out ids, addresses and Params of rows [begin, end), writes their entries, and the fixed
   // fields of those that are kept. Failures go into the work.
   void Fill(BatchWork& work, int begin, int end) const;
-  // Puts the one launch into `stream`.
-  absl::Status Enqueue(const BatchWork& work, StreamRef stream) const;
+  // Puts one launch for all of `works` into `stream`; at most most_batches().
+  absl::Status Enqueue(absl::Span<const BatchWork* const> works, StreamRef stream) const;
+  size_t most_batches() const {
+    return std::min(kMaxGathered, kMaxCarries / std::max<size_t>(1, plan_.fixed.size()));
+  }
 
   // Rows a task.
   static constexpr int kChunkRows = 256;
@@ -33,6 +38,7 @@ class GatherSteps {
  private:
   void Fail(BatchWork& work, int row, size_t link, const absl::Status& status) const;
   uint64_t Address(const BatchWork& work, int row) const;
+  void CopyFixed(size_t i, absl::Span<const int64_t> ids, int begin, const Seat& seat) const;
 
   Device& device_;
   const ExecutionPlan& plan_;

@@ -39,6 +39,8 @@ class HostSteps {
   // Once all rows are done: the batch stages, and the tables' rest.
   void Complete(BatchWork& work) const;
 
+  // What is read is the row, where it belongs.
+  bool reads_finished_rows() const { return stored_rows_ && plan_.chain.cut == 0; }
   // Rows a task: so many that a task is worth its cost.
   int chunk_rows() const { return chunk_rows_; }
 

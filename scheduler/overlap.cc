@@ -54,41 +54,64 @@ double OverlapLog::Totals::overlap_fraction() const {
   return smaller > 0 ? both_s / smaller : 0;
 }
 
-void OverlapLog::Add(std::shared_ptr<const BatchTiming> timing) {
+void OverlapLog::Add(int64_t number, std::shared_ptr<const BatchTiming> timing) {
   const std::lock_guard lock(mutex_);
-  if (copies_.size() + pending_.size() < kMaxBatches) pending_.push_back(std::move(timing));
+  if (copies_.size() + pending_.size() >= kMaxBatches) return;
+  pending_.push_back({number, std::move(timing)});
 }
 
 void OverlapLog::Harvest() {
   const std::lock_guard lock(mutex_);
   while (!pending_.empty()) {
-    const BatchTiming& timing = *pending_.front();
+    const BatchTiming& timing = *pending_.front().timing;
     // A batch that is still shared with its consumer may yet record work.
-    if (pending_.front().use_count() > 1 || !Passed(timing.copy_end) || !Passed(timing.steps_end) ||
-        !Passed(timing.work_end)) {
+    if (pending_.front().timing.use_count() > 1 || !Passed(timing.copy_end) ||
+        !Passed(timing.steps_end) || !Passed(timing.work_end)) {
       return;
     }
     if (origin_ == nullptr) origin_ = timing.copy_start;
     const auto add = [this](Intervals& to, const std::shared_ptr<TimingEvent>& start,
                             const std::shared_ptr<TimingEvent>& end, Histogram& times) {
-      if (start == nullptr || end == nullptr) return;
+      if (start == nullptr || end == nullptr) return false;
       const auto from = start->Since(*origin_), until = end->Since(*origin_);
-      if (from.ok() && until.ok()) {
-        to.emplace_back(absl::ToDoubleSeconds(*from), absl::ToDoubleSeconds(*until));
-        times.Add(absl::ToInt64Nanoseconds(*until - *from));
-      }
+      if (!from.ok() || !until.ok()) return false;
+      to.emplace_back(absl::ToDoubleSeconds(*from), absl::ToDoubleSeconds(*until));
+      times.Add(absl::ToInt64Nanoseconds(*until - *from));
+      return true;
     };
-    add(copies_, timing.copy_start, timing.copy_end, copy_times_);
+    if (add(copies_, timing.copy_start, timing.copy_end, copy_times_)) {
+      AddGap(pending_.front().number);
+    }
     add(steps_, timing.copy_end, timing.steps_end, steps_times_);
     add(work_, timing.work_start, timing.work_end, work_times_);
     pending_.pop_front();
   }
 }
 
+// Of the last copy, which is that of batch `number`.
+void OverlapLog::AddGap(int64_t number) {
+  const auto [start, end] = copies_.back();
+  if (number == last_copy_ + 1) {
+    const double gap = std::max(0.0, start - last_copy_end_);
+    gaps_s_ += gap;
+    longest_gap_s_ = std::max(longest_gap_s_, gap);
+    copy_gaps_.Add(static_cast<int64_t>(gap * 1e9));
+  }
+  last_copy_ = number;
+  last_copy_end_ = end;
+}
+
 OverlapLog::Totals OverlapLog::totals() const {
   const std::lock_guard lock(mutex_);
-  return {UnionLength(copies_), UnionLength(steps_), UnionLength(work_),
-          IntersectionLength(copies_, work_), static_cast<int64_t>(copies_.size())};
+  Totals totals;
+  totals.copy_s = UnionLength(copies_);
+  totals.steps_s = UnionLength(steps_);
+  totals.work_s = UnionLength(work_);
+  totals.both_s = IntersectionLength(copies_, work_);
+  totals.batches = static_cast<int64_t>(copies_.size());
+  totals.gaps_s = gaps_s_;
+  totals.longest_gap_s = longest_gap_s_;
+  return totals;
 }
 
 }  // namespace penstock

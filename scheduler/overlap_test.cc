@@ -1,5 +1,8 @@
 #include "penstock/scheduler/overlap.h"
 
+#include <memory>
+#include <utility>
+
 #include "gtest/gtest.h"
 #include "penstock/memory/sim_device.h"
 
@@ -45,7 +48,7 @@ TEST(OverlapLogTest, TakesStampsOfFinishedBatches) {
   ASSERT_TRUE(device->Synchronize(copies->ref()).ok());
   ASSERT_TRUE(device->Synchronize(compute->ref()).ok());
 
-  log.Add(timing);
+  log.Add(0, timing);
   log.Harvest();  // Still shared with a consumer: not taken.
   EXPECT_EQ(log.totals().copy_s, 0);
   timing.reset();
@@ -56,6 +59,34 @@ TEST(OverlapLogTest, TakesStampsOfFinishedBatches) {
   EXPECT_GE(totals.work_s, 0.030);
   EXPECT_NEAR(totals.both_s, totals.work_s, 0.01);
   EXPECT_NEAR(totals.overlap_fraction(), 1.0, 0.3);
+}
+
+// Copies of 10 ms with 5 ms between the first two; the third is not timed, so that what lies before
+// the fourth is no gap.
+TEST(OverlapLogTest, GapsAreThoseOfNeighbours) {
+  auto device = SimDevice::Create();
+  auto copies = *device->CreateStream();
+  OverlapLog log;
+  const auto record = [&](std::shared_ptr<TimingEvent>& event) {
+    event = *device->AcquireTimingEvent();
+    ASSERT_TRUE(event->Record(copies->ref()).ok());
+  };
+  for (const auto& [number, idle_ms] : {std::pair(0, 0), {1, 5}, {3, 30}}) {
+    ASSERT_TRUE(device->Occupy(copies->ref(), absl::Milliseconds(idle_ms)).ok());
+    auto timing = std::make_shared<BatchTiming>();
+    record(timing->copy_start);
+    ASSERT_TRUE(device->Occupy(copies->ref(), absl::Milliseconds(10)).ok());
+    record(timing->copy_end);
+    log.Add(number, std::move(timing));
+  }
+  ASSERT_TRUE(device->Synchronize(copies->ref()).ok());
+  log.Harvest();
+  const OverlapLog::Totals totals = log.totals();
+  EXPECT_EQ(totals.batches, 3);
+  EXPECT_GE(totals.longest_gap_s, 0.005);
+  EXPECT_LT(totals.longest_gap_s, 0.030);
+  EXPECT_EQ(totals.gaps_s, totals.longest_gap_s);
+  EXPECT_DOUBLE_EQ(totals.copy_utilisation(), totals.copy_s / (totals.copy_s + totals.gaps_s));
 }
 
 }  // namespace

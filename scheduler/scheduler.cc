@@ -53,7 +53,10 @@ absl::Status Scheduler::Start() {
   flow_ = std::make_unique<Flow>(resources_.threads, Bodies());
   startup_seconds_ = absl::ToDoubleSeconds(absl::Now() - created_);
   first_admission_ = epoch_start_ = absl::Now();
-  resources_.queue->Watch(pool_, [this] { OnSeatsFree(); });
+  std::function<bool()> launch;
+  if (plan_.only_launches()) launch = [this] { return LaunchReady(); };
+  resources_.queue->Watch(
+      pool_, [this] { OnSeatsFree(); }, std::move(launch));
   if (!plan_.source->size()) {
     static_cast<UnboundedSource&>(*plan_.source).SetListener([this] { Admit(); });
   }
@@ -108,11 +111,13 @@ absl::Status Scheduler::WarmUp() {
 
 Scheduler::~Scheduler() {
   Cancel();
-  if (pool_ != nullptr) resources_.queue->Unwatch(pool_.get());
   if (!plan_.source->size()) {
     static_cast<UnboundedSource&>(*plan_.source).SetListener(nullptr);
   }
-  flow_.reset();  // Drains: what is in flight passes through as cancelled.
+  // What is in flight passes through as cancelled; the queue's thread has a hand in that.
+  if (flow_ != nullptr) flow_->Drain();
+  if (pool_ != nullptr) resources_.queue->Unwatch(pool_.get());
+  flow_.reset();  // Waits for the last calls for admission.
 }
 
 void Scheduler::Cancel() {
@@ -191,25 +196,17 @@ void Scheduler::SubmitBatch(const BatchSpec& spec, Seat* seat) {
   work.stream = static_cast<int>(work.slot % device_->streams());
   tables_.Start(work);
   ++in_flight_;
-  plan_.resident() ? SubmitRows(envelope) : flow_->Submit(envelope);
+  plan_.only_launches() ? SubmitRows(envelope) : flow_->Submit(envelope);
 }
 
-void Scheduler::SubmitRows(const EnvelopePtr& envelope) {
-  envelope->hold = flow_->Hold();
-  const int rows = envelope->work->count(), chunk = GatherSteps::kChunkRows;
-  const int chunks = std::max(1, Chunks(rows, chunk));
-  envelope->work->remaining = chunks;
-  for (int i = 0; i < chunks; ++i) {
-    flow_->SubmitRows({envelope, i * chunk, std::min(rows, (i + 1) * chunk), {}});
-  }
-}
-
+// On the queue's thread, which has better things to do than to admit.
 void Scheduler::OnSeatsFree() {
+  last_release_ns_ = absl::GetCurrentTimeNanos();
+  flow_->CallAdmit();
+}
+
+void Scheduler::Admission() {
   overlap_.Harvest();
-  {
-    const std::lock_guard lock(delivered_mutex_);
-    last_release_ = absl::Now();
-  }
   Admit();
 }
 

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "penstock/memory/batch.h"
 #include "penstock/memory/seat_pool.h"
 #include "penstock/scheduler/batch_sequence.h"
@@ -76,7 +77,6 @@ class Scheduler {
   void Admit();
   bool AdmitNext();
   void SubmitBatch(const BatchSpec& spec, Seat* seat);
-  void SubmitRows(const EnvelopePtr& envelope);
   void StopAdmission();
 
   // Bodies of the flow.
@@ -84,8 +84,8 @@ class Scheduler {
             const std::function<void()>& end);
   void ReadRows(const EnvelopePtr& envelope, const std::function<void(const Chunk&)>& emit,
                 const std::function<void()>& end);
+  void EndRead(const Chunk& chunk, const std::function<void(const Chunk&)>& emit);
   void Sample(const Chunk& chunk);
-  void Rows(const Chunk& chunk);
   void PrepareUpload(BatchWork& work);
   void Upload(const EnvelopePtr& envelope, std::function<void()> end);
   bool IsTimed(const BatchWork& work) const;
@@ -96,10 +96,20 @@ class Scheduler {
   DeviceBatch MakeBatch(BatchWork& work);
   void NamePushed(const BatchWork& work, BatchInfo& info) const;
   void OnSeatsFree();
+  void Admission();
+
+  // The short way, of a plan whose samples are all kept.
+  void SubmitRows(const EnvelopePtr& envelope);
+  void Rows(const Chunk& chunk);
+  bool LaunchReady();  // On the queue's thread; true if there was anything.
+  void Launch(absl::Span<const EnvelopePtr> batches);
+  absl::Status LaunchTimed(absl::Span<const EnvelopePtr> batches, StreamRef stream);
 
   std::string WhyWaiting(absl::Duration waited, bool timed_out);
   void CountDelivered(const std::optional<DeviceBatch>& batch);
+  // Under delivered_mutex_.
   std::vector<StageStatistics> Stages(double seconds) const;
+  double PerTimed(const OverlapLog::Totals& totals) const;  // Batches for each that was timed.
 
   // In the order of what outlives what: the flow goes first.
   ExecutionPlan plan_;
@@ -122,13 +132,17 @@ class Scheduler {
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> failed_{false};  // A batch has failed: the run ends with it.
   std::atomic<int> in_flight_{0};    // Admitted and not yet in delivery.
+  std::mutex launch_mutex_;
+  std::vector<EnvelopePtr> to_launch_;  // In any order.
+  int64_t launches_ = 0;                // Of the queue's thread alone.
   std::mutex works_mutex_;
   std::vector<std::unique_ptr<BatchWork>> idle_works_;
 
   mutable std::mutex delivered_mutex_;
   std::vector<EpochStatistics> epochs_;
   int64_t delivered_batches_ = 0, delivered_samples_ = 0, first_batch_samples_ = 0;
-  absl::Time epoch_start_, first_admission_, first_delivery_, last_release_, created_;
+  absl::Time epoch_start_, first_admission_, first_delivery_, created_;
+  std::atomic<int64_t> last_release_ns_{0};
   int64_t allocations_when_warm_ = -1;
   double cpu_at_start_ = 0, startup_seconds_ = 0;
 

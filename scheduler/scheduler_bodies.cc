@@ -17,10 +17,9 @@ void ForEachChunk(int rows, int chunk_rows, Body body) {
   }
 }
 
-// Small batches come at such a rate that time stamps of each would cost more than the work: of them
-// a window of neighbours is timed, then many are not.
-constexpr size_t kLargeBatch = size_t{1} << 20;
-constexpr int64_t kTimedWindow = 32, kTimingPeriod = 512;
+// Time stamps cost the device time between two copies, and the host some microseconds a batch: a
+// window of neighbours is timed, then many are not.
+constexpr int64_t kTimedWindow = 32, kTimingPeriod = 256;
 
 absl::Status RecordTime(Device& device, std::shared_ptr<TimingEvent>& event, StreamRef stream) {
   PENSTOCK_ASSIGN_OR_RETURN(event, device.AcquireTimingEvent());
@@ -30,8 +29,7 @@ absl::Status RecordTime(Device& device, std::shared_ptr<TimingEvent>& event, Str
 }  // namespace
 
 bool Scheduler::IsTimed(const BatchWork& work) const {
-  const bool large = !plan_.resident() && plan_.layout.host_bytes() >= kLargeBatch;
-  return large || work.spec.sequence / plan_.devices % kTimingPeriod < kTimedWindow;
+  return work.spec.sequence / plan_.devices % kTimingPeriod < kTimedWindow;
 }
 
 FlowBodies Scheduler::Bodies() {
@@ -50,6 +48,7 @@ FlowBodies Scheduler::Bodies() {
   };
   bodies.deliver = [this](Envelope& envelope) { Deliver(envelope); };
   bodies.rows = [this](const Chunk& chunk) { Rows(chunk); };
+  bodies.admit = [this] { Admission(); };
   return bodies;
 }
 
@@ -91,10 +90,20 @@ void Scheduler::ReadRows(const EnvelopePtr& envelope, const std::function<void(c
       if (!cancelled_) host_.Read(*envelope->work, begin, stop, reader);
       const absl::Time end_of_read = absl::Now();
       counters_.read.Add(end_of_read - start, start - submitted, stop - begin);
-      emit({envelope, begin, stop, end_of_read});
+      EndRead({envelope, begin, stop, end_of_read}, emit);
     });
   });
   resources_.io->Submit(std::move(jobs));
+}
+
+void Scheduler::EndRead(const Chunk& chunk, const std::function<void(const Chunk&)>& emit) {
+  if (!host_.reads_finished_rows()) return emit(chunk);
+  // A task for each would cost more than what is left to do.
+  Sample(chunk);
+  BatchWork& work = *chunk.envelope->work;
+  if (--work.remaining > 0) return;
+  work.remaining = 1;
+  emit({chunk.envelope, 0, 0, chunk.ready});
 }
 
 void Scheduler::Sample(const Chunk& chunk) {
@@ -104,20 +113,8 @@ void Scheduler::Sample(const Chunk& chunk) {
   host_.Process(chunk);
   if (plan_.gather == nullptr) return;
   for (int begin = chunk.begin; begin < chunk.end; begin += GatherSteps::kChunkRows) {
-    device_->Fill(work, begin, std::min(chunk.end, begin + GatherSteps::kChunkRows));
+    device_->gather()->Fill(work, begin, std::min(chunk.end, begin + GatherSteps::kChunkRows));
   }
-}
-
-// A batch whose rows are all kept: its numbers by row, and then the launch.
-void Scheduler::Rows(const Chunk& chunk) {
-  const absl::Time start = absl::Now();
-  BatchWork& work = *chunk.envelope->work;
-  if (cancelled_) work.Fail(0, absl::CancelledError("the pipeline was cancelled"));
-  if (!work.failed()) device_->Fill(work, chunk.begin, chunk.end);
-  counters_.host.Add(absl::Now() - start, absl::ZeroDuration(), chunk.end - chunk.begin);
-  if (--work.remaining > 0) return;
-  PrepareUpload(work);
-  Upload(chunk.envelope, [this, envelope = chunk.envelope] { Deliver(*envelope); });
 }
 
 // All that the one thread of the device need not do.
@@ -202,7 +199,7 @@ DeviceBatch Scheduler::MakeBatch(BatchWork& work) {
   info.ids = std::move(work.ids);
   info.key_of = key_of_;
   if (!plan_.source->size()) NamePushed(work, info);
-  if (work.timing != nullptr) overlap_.Add(work.timing);
+  if (work.timing != nullptr) overlap_.Add(work.spec.sequence / plan_.devices, work.timing);
   return DeviceBatch(pool_, work.seat, std::move(info), std::move(work.ready_event),
                      std::move(work.tensors), std::move(work.timing));
 }

@@ -65,6 +65,12 @@ void Scheduler::CountDelivered(const std::optional<DeviceBatch>& batch) {
   }
 }
 
+double Scheduler::PerTimed(const OverlapLog::Totals& totals) const {
+  return totals.batches > 0 && delivered_batches_ > totals.batches
+             ? static_cast<double>(delivered_batches_) / static_cast<double>(totals.batches)
+             : 1;
+}
+
 std::vector<StageStatistics> Scheduler::Stages(double seconds) const {
   std::vector<StageStatistics> stages;
   stages.push_back(
@@ -81,22 +87,32 @@ std::vector<StageStatistics> Scheduler::Stages(double seconds) const {
     stages.push_back(
         Counted(batch_steps, "host", counters_.batch_steps, seconds * resources_.threads));
   }
-  const OverlapLog::Totals totals = overlap_.totals();
+  OverlapLog::Totals totals = overlap_.totals();
+  // Some batches are timed, and stand for all.
+  const double each = PerTimed(totals);
+  totals.copy_s *= each;
+  totals.steps_s *= each;
+  totals.work_s *= each;
+  const int64_t batches = std::max(totals.batches, delivered_batches_);
   stages.push_back(
-      Line("upload", "copy", totals.copy_s, counters_.upload.wait_s(), totals.batches, seconds));
+      Line("upload", "copy", totals.copy_s, counters_.upload.wait_s(), batches, seconds));
   SetQuantiles(overlap_.copy_times(), stages.back());
   for (const auto* list : {&plan_.whole, &plan_.behind}) {
     for (const DeviceStep& step : *list) {
       device_steps += (device_steps.empty() ? "" : ", ") + step.name;
     }
   }
+  if (plan_.gather != nullptr) {
+    device_steps = "gather";
+    if (!plan_.chain.links.empty()) device_steps += "+" + plan_.Names(0, plan_.chain.links.size());
+  }
   if (!device_steps.empty()) {
-    stages.push_back(Line(device_steps, "device", totals.steps_s, 0, totals.batches, seconds));
+    stages.push_back(Line(device_steps, "device", totals.steps_s, 0, batches, seconds));
     SetQuantiles(overlap_.steps_times(), stages.back());
   }
   // From WaitOn's event to the release's: known only of consumers that name a stream.
   if (totals.work_s > 0) {
-    stages.push_back(Line("consumer", "consumer", totals.work_s, 0, totals.batches, seconds));
+    stages.push_back(Line("consumer", "consumer", totals.work_s, 0, batches, seconds));
     SetQuantiles(overlap_.work_times(), stages.back());
   }
   return stages;
@@ -113,9 +129,10 @@ RunStatistics Scheduler::Statistics() const {
   s.world = plan_.world;
   s.batches = delivered_batches_;
   s.samples = delivered_samples_;
+  const absl::Time last_release = absl::FromUnixNanos(last_release_ns_);
   const bool all_back =
-      counts.held == 0 && counts.returning == 0 && last_release_ > first_admission_;
-  const absl::Time end = all_back ? last_release_ : absl::Now();
+      counts.held == 0 && counts.returning == 0 && last_release > first_admission_;
+  const absl::Time end = all_back ? last_release : absl::Now();
   s.seconds = absl::ToDoubleSeconds(end - first_admission_);
   if (delivered_batches_ > 0) {
     s.first_batch_seconds = absl::ToDoubleSeconds(first_delivery_ - first_admission_);
@@ -137,9 +154,13 @@ RunStatistics Scheduler::Statistics() const {
   s.bytes_uploaded = counters_.bytes_uploaded;
   const OverlapLog::Totals totals = overlap_.totals();
   if (totals.copy_s > 0) {
-    s.upload_gb_per_s = static_cast<double>(s.bytes_uploaded) / totals.copy_s * 1e-9;
+    const double copy_s = totals.copy_s * PerTimed(totals);
+    s.upload_gb_per_s = static_cast<double>(s.bytes_uploaded) / copy_s * 1e-9;
   }
   s.overlap_fraction = totals.overlap_fraction();
+  s.copy_utilisation = totals.copy_utilisation();
+  s.copy_gap_p95_us = absl::ToDoubleMicroseconds(overlap_.copy_gaps().Quantile(0.95));
+  s.copy_gap_longest_us = totals.longest_gap_s * 1e6;
   if (pool_->memory() == HostMemory::kPinned) {
     s.pinned_bytes_peak = static_cast<int64_t>(plan_.layout.host_bytes()) * plan_.seats;
   }

@@ -68,6 +68,9 @@ struct RunStatistics {
   int64_t bytes_read = 0, bytes_uploaded = 0;
   double upload_gb_per_s = 0;  // While a copy was running.
   double overlap_fraction = 0;
+  // Of timed batches that follow each other: the part of the time in which a copy ran, and the time
+  // between two copies.
+  double copy_utilisation = 0, copy_gap_p95_us = 0, copy_gap_longest_us = 0;
   int64_t pinned_bytes_peak = 0, device_bytes_peak = 0;
   int64_t driver_allocations_after_warmup = 0;
   double host_writes_per_byte = 0, scratch_bytes_per_byte = 0;

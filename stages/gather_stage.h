@@ -1,6 +1,6 @@
 // The contract of a gather form: what runs on the device when samples are kept ready for it (see
-// Cache). One launch a batch takes each row from where it lies, in the order of the batch, runs a
-// whole chain of sample stages on it, and writes the delivered tensor.
+// Cache). One launch takes each row of a batch, or of several, from where it lies, in the order of the
+// batch, runs a whole chain of sample stages on it, and writes the delivered tensor.
 //
 // The host works out one packed entry a row, in page-locked memory that the device reads in place;
 // nothing else goes up with a batch whose rows are all kept.
@@ -40,17 +40,25 @@ struct Carry {
   const std::byte* from = nullptr;
   size_t bytes = 0;
 };
-inline constexpr size_t kMaxCarries = 8;
 
-// What one Enqueue() is to do. All memory stays valid until the batch's work is done; the struct
+// One batch of a launch.
+struct GatherBatch {
+  const std::byte* entries = nullptr;  // `count` of entry_bytes().
+  int32_t count = 0;
+  std::byte* out = nullptr;         // `count` rows without gaps.
+  absl::Span<const Carry> carries;  // By fixed field.
+};
+
+// What a launch can take.
+inline constexpr size_t kMaxGathered = 8;  // Batches.
+inline constexpr size_t kMaxCarries = 16;  // Of all its batches.
+
+// What one Enqueue() is to do. All memory stays valid until the batches' work is done; the struct
 // itself only during the call. The device can read and write all of it.
 struct GatherCall {
   Device& device;
   StreamRef stream;
-  const std::byte* entries = nullptr;  // `count` of entry_bytes().
-  int32_t count = 0;
-  std::byte* out = nullptr;  // `count` rows without gaps.
-  absl::Span<const Carry> carries;  // At most kMaxCarries.
+  absl::Span<const GatherBatch> batches;  // 1 to kMaxGathered.
 };
 
 // Thread-safe. Made from the host stages themselves, which outlive it. All samples have one size.

@@ -37,17 +37,25 @@ void SimGatherBodies::Pack(absl::Span<const uint64_t> addresses, const ParamRows
 
 absl::Status SimGatherBodies::Enqueue(const GatherCall& call) const {
   auto& sim = static_cast<SimDevice&>(call.device);
-  const std::vector<Carry> carries(call.carries.begin(), call.carries.end());
-  return sim.Launch(call.stream, [this, &sim, entries = call.entries, count = call.count,
-                                  out = call.out, carries] {
+  struct Batch {
+    GatherBatch rows;
+    std::vector<Carry> carries;
+  };
+  std::vector<Batch> batches;
+  for (const GatherBatch& rows : call.batches) {
+    batches.push_back({rows, {rows.carries.begin(), rows.carries.end()}});
+  }
+  return sim.Launch(call.stream, [this, &sim, batches = std::move(batches)] {
     Worker worker;
     for (const SampleStage* stage : stages_) worker.states.push_back(stage->MakeWorkerState());
-    for (int32_t row = 0; row < count; ++row) {
-      absl::Status status =
-          RunRow(entries + row * entry_bytes_, out + row * views_.back().bytes, worker);
-      if (!status.ok()) return sim.Fail(std::move(status));
+    for (const Batch& batch : batches) {
+      for (int32_t row = 0; row < batch.rows.count; ++row) {
+        absl::Status status = RunRow(batch.rows.entries + row * entry_bytes_,
+                                     batch.rows.out + row * views_.back().bytes, worker);
+        if (!status.ok()) return sim.Fail(std::move(status));
+      }
+      for (const Carry& carry : batch.carries) std::memcpy(carry.to, carry.from, carry.bytes);
     }
-    for (const Carry& carry : carries) std::memcpy(carry.to, carry.from, carry.bytes);
   });
 }
 

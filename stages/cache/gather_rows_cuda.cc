@@ -31,14 +31,17 @@ class GatherRowsCuda final : public GatherForm<DeviceKind::kCuda> {
   }
 
   absl::Status Enqueue(const GatherCall& call) const override {
+    static_assert(kMaxGathered <= GatherRowsWork::kMaxBatches);
     static_assert(kMaxCarries <= GatherRowsWork::kMaxCarries);
     GatherRowsWork work;
-    work.entries = reinterpret_cast<const GatherRowsWork::Entry*>(call.entries);
-    work.count = call.count;
     work.row_bytes = row_bytes_;
-    work.out = call.out;
-    for (const Carry& carry : call.carries) {
-      work.carry[work.carries++] = {carry.to, carry.from, carry.bytes};
+    for (const GatherBatch& batch : call.batches) {
+      work.batch[work.batches++] = {
+          reinterpret_cast<const GatherRowsWork::Entry*>(batch.entries), batch.out, work.rows};
+      work.rows += batch.count;
+      for (const Carry& carry : batch.carries) {
+        work.carry[work.carries++] = {carry.to, carry.from, carry.bytes};
+      }
     }
     const CudaScope scope = static_cast<CudaDevice&>(call.device).Enter();
     PENSTOCK_RETURN_IF_ERROR(scope.status());

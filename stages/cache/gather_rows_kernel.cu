@@ -35,11 +35,15 @@ __device__ void CopyBytes(const std::byte* from, size_t bytes, std::byte* to) {
 
 __global__ void __launch_bounds__(kThreads) GatherRows(const __grid_constant__ GatherRowsWork work) {
   const int64_t pieces = (work.row_bytes + kPieceBytes - 1) / kPieceBytes;
-  for (int64_t i = blockIdx.x; i < pieces * work.count; i += gridDim.x) {
-    const int64_t row = i / pieces, first = i % pieces * kPieceBytes;
+  for (int64_t i = blockIdx.x; i < pieces * work.rows; i += gridDim.x) {
+    const auto number = static_cast<int32_t>(i / pieces);
+    int b = work.batches - 1;
+    while (work.batch[b].first > number) --b;
+    const GatherRowsWork::Batch& batch = work.batch[b];
+    const int64_t row = number - batch.first, first = i % pieces * kPieceBytes;
     const int64_t bytes = min(kPieceBytes, work.row_bytes - first);
-    const auto* from = reinterpret_cast<const std::byte*>(work.entries[row].address) + first;
-    std::byte* to = work.out + row * work.row_bytes + first;
+    const auto* from = reinterpret_cast<const std::byte*>(batch.entries[row].address) + first;
+    std::byte* to = batch.out + row * work.row_bytes + first;
     if (IsAligned(reinterpret_cast<uint64_t>(from)) && IsAligned(reinterpret_cast<uint64_t>(to))) {
       const int words = static_cast<int>(bytes / kWord);
       CopyWords(reinterpret_cast<const uint4*>(from), words, reinterpret_cast<uint4*>(to));
@@ -48,8 +52,7 @@ __global__ void __launch_bounds__(kThreads) GatherRows(const __grid_constant__ G
       CopyBytes(from, bytes, to);
     }
   }
-  if (blockIdx.x + 1 != gridDim.x) return;
-  for (int i = 0; i < work.carries; ++i) {
+  for (int i = blockIdx.x; i < work.carries; i += gridDim.x) {
     CopyBytes(work.carry[i].from, work.carry[i].bytes, work.carry[i].to);
   }
 }
@@ -57,8 +60,8 @@ __global__ void __launch_bounds__(kThreads) GatherRows(const __grid_constant__ G
 }  // namespace
 
 cudaError_t LaunchGatherRows(const GatherRowsWork& work, cudaStream_t stream) {
-  if (work.count == 0 || work.row_bytes == 0) return cudaSuccess;
-  const int64_t pieces = (work.row_bytes + kPieceBytes - 1) / kPieceBytes * work.count;
+  if (work.rows == 0 || work.row_bytes == 0) return cudaSuccess;
+  const int64_t pieces = (work.row_bytes + kPieceBytes - 1) / kPieceBytes * work.rows;
   const auto blocks = static_cast<unsigned>(std::min(pieces, kMaxBlocks));
   GatherRows<<<blocks, kThreads, 0, stream>>>(work);
   return cudaGetLastError();

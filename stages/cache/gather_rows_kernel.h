@@ -14,17 +14,22 @@ struct GatherRowsWork {
     uint64_t address = 0;
     uint64_t unused = 0;
   };
-  static constexpr int kMaxCarries = 8;
+  struct Batch {
+    const Entry* entries = nullptr;
+    std::byte* out = nullptr;  // Rows without gaps.
+    int32_t first = 0;         // Number of its first row in the launch; ascending.
+  };
   struct Range {
     std::byte* to = nullptr;
     const std::byte* from = nullptr;
     size_t bytes = 0;
   };
+  static constexpr int kMaxBatches = 8, kMaxCarries = 16;
 
-  const Entry* entries = nullptr;
-  int32_t count = 0;
   int64_t row_bytes = 0;
-  std::byte* out = nullptr;  // Rows without gaps.
+  int32_t rows = 0;  // Of all batches.
+  int32_t batches = 0;
+  Batch batch[kMaxBatches];
   int32_t carries = 0;
   Range carry[kMaxCarries];
 };

@@ -62,13 +62,16 @@ class ImageGather {
   }
 
   absl::Status Enqueue(const GatherCall& call) const {
+    static_assert(kMaxGathered <= GatherImagesCall::kMaxBatches);
     static_assert(kMaxCarries <= GatherImagesCall::kMaxCarries);
     GatherImagesCall images;
-    images.entries = reinterpret_cast<const GatherImageEntry*>(call.entries);
-    images.count = call.count;
-    images.out = call.out;
-    for (const Carry& carry : call.carries) {
-      images.carry[images.carries++] = {carry.to, carry.from, carry.bytes};
+    for (const GatherBatch& batch : call.batches) {
+      images.batch[images.batches++] = {
+          reinterpret_cast<const GatherImageEntry*>(batch.entries), batch.out, images.images};
+      images.images += batch.count;
+      for (const Carry& carry : batch.carries) {
+        images.carry[images.carries++] = {carry.to, carry.from, carry.bytes};
+      }
     }
     const CudaScope scope = static_cast<CudaDevice&>(call.device).Enter();
     PENSTOCK_RETURN_IF_ERROR(scope.status());

@@ -16,11 +16,8 @@ constexpr int kBandBytes = 6144;  // Of the input, about.
 // Passed by value: a launch takes its own copy along, and no memory has to outlive it.
 template <class Item, int kSide>
 struct Parameters {
-  const GatherImageEntry* entries;
-  Item* out;
-  int32_t count, carries;
+  GatherImagesCall call;
   int32_t in_width, channels, height, width, band, bands;
-  GatherImagesCall::Range carry[GatherImagesCall::kMaxCarries];
   int16_t source_y[kSide], source_x[kSide];
   Item results[GatherImagesShape::kMaxChannels][256];
   Item fill[GatherImagesShape::kMaxChannels];
@@ -91,10 +88,9 @@ __device__ void StoreRows(const Image<Item, kSide>& image, int top, int bottom, 
   }
 }
 
-template <class Item, int kSide>
-__device__ void CarryAlong(const Parameters<Item, kSide>& p) {
-  for (int i = 0; i < p.carries; ++i) {
-    const GatherImagesCall::Range& range = p.carry[i];
+__device__ void CarryAlong(const GatherImagesCall& call) {
+  for (int i = blockIdx.x; i < call.carries; i += gridDim.x) {
+    const GatherImagesCall::Range& range = call.carry[i];
     for (size_t k = threadIdx.x; k < range.bytes; k += kThreads) range.to[k] = range.from[k];
   }
 }
@@ -115,8 +111,12 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   const int pitch = p.in_width * p.channels;
   const int64_t items = int64_t{p.height} * p.width * p.channels;
-  for (int i = blockIdx.x; i < p.count * p.bands; i += gridDim.x) {
-    const GatherImageEntry entry = p.entries[i / p.bands];
+  for (int i = blockIdx.x; i < p.call.images * p.bands; i += gridDim.x) {
+    const int number = i / p.bands;
+    int b = p.call.batches - 1;
+    while (p.call.batch[b].first > number) --b;
+    const int index = number - p.call.batch[b].first;
+    const GatherImageEntry entry = p.call.batch[b].entries[index];
     const int y = static_cast<int>(entry.y & ~GatherImageEntry::kFlip);
     const int top = i % p.bands * p.band, bottom = min(p.height, top + p.band);
     int first = kSide, last = -1;
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(kThreads)
         static_cast<int>(entry.x),
         (entry.y & GatherImageEntry::kFlip) != 0};
     __syncthreads();
-    Item* out = p.out + i / p.bands * items;
+    Item* out = reinterpret_cast<Item*>(p.call.batch[b].out) + index * items;
     if (whole_words) {
       StoreRows<Item, kSide, kPlanar, kWord / sizeof(Item)>(image, top, bottom, out);
     } else {
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();  // All are done with the tile.
   }
-  if (blockIdx.x + 1 == gridDim.x) CarryAlong(p);
+  CarryAlong(p.call);
 }
 
 template <class Item, int kSide>
@@ -184,16 +184,14 @@ class FormOf final : public GatherImagesKernel::Form {
 
   cudaError_t Launch(const GatherImagesCall& call, cudaStream_t stream) const override {
     Parameters<Item, kSide> p = parameters_;
-    p.entries = call.entries;
-    p.out = reinterpret_cast<Item*>(call.out);
-    p.count = call.count;
-    p.carries = call.carries;
-    std::copy_n(call.carry, call.carries, p.carry);
-    const auto blocks = static_cast<unsigned>(std::min(kMaxBlocks, int64_t{p.bands} * p.count));
+    p.call = call;
+    const auto blocks = static_cast<unsigned>(std::min(kMaxBlocks, int64_t{p.bands} * call.images));
     const size_t tile_bytes = size_t(p.band) * p.in_width * p.channels + 2 * kWord;
     const int a_row = planar_ ? p.width : p.width * p.channels;
-    const bool whole_words = a_row * sizeof(Item) % kWord == 0 &&
-                             reinterpret_cast<uint64_t>(call.out) % kWord == 0;
+    bool whole_words = a_row * sizeof(Item) % kWord == 0;
+    for (int b = 0; b < call.batches; ++b) {
+      whole_words = whole_words && reinterpret_cast<uint64_t>(call.batch[b].out) % kWord == 0;
+    }
     if (planar_) {
       GatherImages<Item, kSide, true><<<blocks, kThreads, tile_bytes, stream>>>(p, whole_words);
     } else {
@@ -224,7 +222,7 @@ GatherImagesKernel::GatherImagesKernel(const GatherImagesShape& shape)
 GatherImagesKernel::~GatherImagesKernel() = default;
 
 cudaError_t GatherImagesKernel::Launch(const GatherImagesCall& call, cudaStream_t stream) const {
-  return call.count == 0 ? cudaSuccess : form_->Launch(call, stream);
+  return call.images == 0 ? cudaSuccess : form_->Launch(call, stream);
 }
 
 }  // namespace penstock

@@ -37,18 +37,23 @@ struct GatherImagesShape {
   uint8_t fill[kMaxChannels] = {};
 };
 
-// One batch. All pointers are the device's, or to page-locked memory of the host.
+// One or more batches. All pointers are the device's, or to page-locked memory of the host.
 struct GatherImagesCall {
-  static constexpr int kMaxCarries = 8;
+  struct Batch {
+    const GatherImageEntry* entries = nullptr;
+    std::byte* out = nullptr;  // Images without gaps.
+    int32_t first = 0;         // Number of its first image in the call; ascending.
+  };
   struct Range {
     std::byte* to = nullptr;
     const std::byte* from = nullptr;
     size_t bytes = 0;
   };
+  static constexpr int kMaxBatches = 8, kMaxCarries = 16;
 
-  const GatherImageEntry* entries = nullptr;
-  int32_t count = 0;
-  std::byte* out = nullptr;  // Images without gaps.
+  int32_t images = 0;  // Of all batches.
+  int32_t batches = 0;
+  Batch batch[kMaxBatches];
   int32_t carries = 0;
   Range carry[kMaxCarries];
 };

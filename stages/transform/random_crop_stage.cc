@@ -109,11 +109,16 @@ absl::Status RandomCropStage::CheckFits(ImageSize image) const {
       "; set pad_if_needed, or put Resize before"));
 }
 
+ImageSize RandomCropStage::Places(ImageSize image) const {
+  return {Padded(Rows(image)) - size().height + 1, Padded(Columns(image)) - size().width + 1};
+}
+
 absl::StatusOr<RandomCropParams> RandomCropStage::Resolve(ImageSize& image, Random& random) const {
-  PENSTOCK_RETURN_IF_ERROR(CheckFits(image));
+  const ImageSize places = Places(image);
+  if (places.height < 1 || places.width < 1) return CheckFits(image);
   RandomCropParams params = {.image = image};
-  params.y = random.Uniform(Padded(Rows(image)) - size().height + 1);
-  params.x = random.Uniform(Padded(Columns(image)) - size().width + 1);
+  params.y = random.Uniform(places.height);
+  params.x = random.Uniform(places.width);
   image = size();
   return params;
 }

@@ -38,6 +38,8 @@ class RandomCropStage final : public RandomFieldStage<RandomCrop, RandomCropPara
   static std::vector<int32_t> Sources(const CropAxis& axis);
   ImageSize size() const { return {options().height(), options().width()}; }
   absl::Status CheckFits(ImageSize image) const;
+  // How many places the crop's corner may have on each axis: none where it does not fit.
+  ImageSize Places(ImageSize image) const;
   // The axes of a crop whose corner is at 0, 0 of the padded image.
   CropAxis Rows(ImageSize image) const;
   CropAxis Columns(ImageSize image) const;

@@ -16,7 +16,8 @@ from command import CIFAR10, RUNFILES, Folder, run
 KEYS = ('schema version graph device rank world samples batches seconds samples_per_second '
         'first_batch_seconds startup_seconds pinning_seconds next_wait_seconds cpu_seconds '
         'queue_busy_seconds queue_polling_seconds bytes_read bytes_uploaded upload_gb_per_s '
-        'overlap_fraction pinned_bytes_peak device_bytes_peak '
+        'overlap_fraction copy_utilisation copy_gap_p95_us copy_gap_longest_us '
+        'pinned_bytes_peak device_bytes_peak '
         'driver_allocations_after_warmup host_writes_per_byte scratch_bytes_per_byte '
         'images_decoded_host images_decoded_device skipped limit verdict epochs stages').split()
 WORDS = {'version', 'graph', 'device', 'limit', 'verdict'}

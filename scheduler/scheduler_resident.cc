@@ -1,0 +1,90 @@
+// Batches whose rows are all kept on the device, or within its reach: nothing is read, nothing goes
+// up, and batches that wait for the device's thread share a launch.
+#include <algorithm>
+#include <utility>
+
+#include "penstock/memory/status_macros.h"
+#include "penstock/scheduler/scheduler.h"
+
+namespace penstock {
+
+void Scheduler::SubmitRows(const EnvelopePtr& envelope) {
+  envelope->hold = flow_->Hold();
+  const int rows = envelope->work->count(), chunk = GatherSteps::kChunkRows;
+  const int chunks = std::max(1, Chunks(rows, chunk));
+  envelope->work->remaining = chunks;
+  for (int i = 0; i < chunks; ++i) {
+    flow_->SubmitRows({envelope, i * chunk, std::min(rows, (i + 1) * chunk), {}});
+  }
+}
+
+void Scheduler::Rows(const Chunk& chunk) {
+  const absl::Time start = absl::Now();
+  BatchWork& work = *chunk.envelope->work;
+  if (cancelled_) work.Fail(0, absl::CancelledError("the pipeline was cancelled"));
+  if (!work.failed()) device_->gather()->Fill(work, chunk.begin, chunk.end);
+  counters_.host.Add(absl::Now() - start, absl::ZeroDuration(), chunk.end - chunk.begin);
+  if (--work.remaining > 0) return;
+  if (work.failed()) return Deliver(*chunk.envelope);
+  work.tensors = device_->Tensors(work);
+  {
+    const std::lock_guard lock(launch_mutex_);
+    to_launch_.push_back(chunk.envelope);
+  }
+  resources_.queue->CallForWork();
+}
+
+bool Scheduler::LaunchReady() {
+  std::vector<EnvelopePtr> ready;
+  {
+    const std::lock_guard lock(launch_mutex_);
+    ready.swap(to_launch_);
+  }
+  std::sort(ready.begin(), ready.end(), [](const EnvelopePtr& a, const EnvelopePtr& b) {
+    return a->work->spec.sequence < b->work->spec.sequence;
+  });
+  const size_t most = device_->gather()->most_batches();
+  for (size_t i = 0; i < ready.size(); i += most) {
+    Launch(absl::MakeConstSpan(ready).subspan(i, most));
+  }
+  return !ready.empty();
+}
+
+void Scheduler::Launch(absl::Span<const EnvelopePtr> batches) {
+  const StreamRef stream = device_->stream(static_cast<int>(launches_++ % device_->streams()));
+  absl::StatusOr<std::shared_ptr<Event>> ready = resources_.queue->device()->AcquireEvent();
+  absl::Status status = ready.status();
+  if (status.ok()) status = LaunchTimed(batches, stream);
+  // Recorded also after a failure: what was enqueued before it still reads the slab.
+  if (ready.ok()) status.Update((*ready)->Record(stream));
+  for (const EnvelopePtr& envelope : batches) {
+    BatchWork& work = *envelope->work;
+    if (ready.ok()) work.ready_event = *ready;
+    if (!status.ok()) work.Fail(0, status);
+    Deliver(*envelope);
+  }
+}
+
+// Batches of one launch have its time stamps in common.
+absl::Status Scheduler::LaunchTimed(absl::Span<const EnvelopePtr> batches, StreamRef stream) {
+  std::array<const BatchWork*, kMaxGathered> works;
+  for (size_t i = 0; i < batches.size(); ++i) works[i] = batches[i]->work.get();
+  const auto some = absl::MakeConstSpan(works).first(batches.size());
+  if (!IsTimed(*works[0])) return device_->gather()->Enqueue(some, stream);
+  Device& device = *resources_.queue->device();
+  BatchTiming timing;
+  PENSTOCK_ASSIGN_OR_RETURN(timing.copy_start, device.AcquireTimingEvent());
+  PENSTOCK_ASSIGN_OR_RETURN(timing.steps_end, device.AcquireTimingEvent());
+  timing.copy_end = timing.copy_start;  // Nothing is copied.
+  PENSTOCK_RETURN_IF_ERROR(timing.copy_start->Record(stream));
+  PENSTOCK_RETURN_IF_ERROR(device_->gather()->Enqueue(some, stream));
+  PENSTOCK_RETURN_IF_ERROR(timing.steps_end->Record(stream));
+  for (const EnvelopePtr& envelope : batches) {
+    PENSTOCK_ASSIGN_OR_RETURN(timing.work_start, device.AcquireTimingEvent());
+    PENSTOCK_ASSIGN_OR_RETURN(timing.work_end, device.AcquireTimingEvent());
+    envelope->work->timing = std::make_shared<BatchTiming>(timing);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock
