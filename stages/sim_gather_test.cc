@@ -105,25 +105,28 @@ TEST_F(SimGatherTest, RunsTheChainWithEachRowsParams) {
   EXPECT_EQ(out, (Bytes{113, 114, 111, 112, 53, 54, 51, 52, 0xAB, 0xAB}));
 }
 
-// Sizes change on the way: 3 x 4 pixels become 1 x 2.
+// Sizes change on the way: 4 x 3 pixels become 2 x 1, the middle ones, upside down.
 TEST_F(SimGatherTest, GivesEachStageItsBoundarysSize) {
   FakeAdd add;
+  FakeTurn turn;
   FakeTrim trim;
   Init(add, 7);
   Init(trim, 1U);
-  SimGather<FakeAdd, FakeTrim> gather(add, trim);
-  EXPECT_EQ(gather.entry_bytes(), 16u);  // Neither has Params.
-  const FieldSpec image = FieldSpec::Image("image", {3, 4}, 1);
-  ASSERT_TRUE(gather.Prepare({image, image, FieldSpec::Image("image", {1, 2}, 1)}).ok());
-  constexpr size_t kNoOffsets[] = {0, 0};
-  const Bytes in = Counting(12, 0);
-  const auto entries = Pack(gather, {Address(in)}, {nullptr, 0, kNoOffsets});
-  Bytes out(3, 0xAB);
+  SimGather<FakeAdd, FakeTurn, FakeTrim> gather(add, turn, trim);
+  EXPECT_EQ(gather.entry_bytes(), 32u);  // Only FakeTurn has Params.
+  const FieldSpec image = FieldSpec::Image("image", {4, 3}, 1);
+  ASSERT_TRUE(gather.Prepare({image, image, image, FieldSpec::Image("image", {2, 1}, 1)}).ok());
+  const RowParams params = {.turn = {{4, 3}}, .shift = {}};
+  constexpr size_t kFirst[] = {0, 0, 0};
+  const Bytes first = Counting(12, 0), second = Counting(12, 100);
+  const auto entries = Pack(gather, {Address(first), Address(second)},
+                            {reinterpret_cast<const std::byte*>(&params), 0, kFirst});
+  Bytes out(5, 0xAB);
   ASSERT_TRUE(
-      Enqueue(gather, {{.entries = entries.data(), .count = 1, .out = Data(out), .carries = {}}})
+      Enqueue(gather, {{.entries = entries.data(), .count = 2, .out = Data(out), .carries = {}}})
           .ok());
   ASSERT_TRUE(Synchronize().ok());
-  EXPECT_EQ(out, (Bytes{5 + 7, 6 + 7, 0xAB}));
+  EXPECT_EQ(out, (Bytes{7 + 7, 4 + 7, 107 + 7, 104 + 7, 0xAB}));
 }
 
 TEST_F(SimGatherTest, WithoutStagesRowsStayAsTheyAre) {

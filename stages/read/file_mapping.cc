@@ -19,18 +19,27 @@ namespace penstock {
 absl::StatusOr<FileMapping> FileMapping::Open(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return FileError(errno, path);
-  struct stat info;
-  if (fstat(descriptor, &info) != 0) info.st_size = 0;
-  FileMapping mapping;
-  mapping.size_ = static_cast<size_t>(info.st_size);
-  void* data = mmap(nullptr, mapping.size_, PROT_READ, MAP_SHARED, descriptor, 0);
-  const int error = errno;
+  absl::StatusOr<FileMapping> mapping = Map(descriptor, path);
   close(descriptor);
-  if (mapping.size_ == 0) {
+  return mapping;
+}
+
+absl::StatusOr<FileMapping> FileMapping::Map(int descriptor, const std::string& path) {
+  struct stat info;
+  if (fstat(descriptor, &info) != 0) return FileError(errno, path);
+  if (S_ISDIR(info.st_mode)) return FileError(EISDIR, path);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat(Printable(path), ": not a regular file"));
+  }
+  if (info.st_size == 0) {
     return absl::FailedPreconditionError(absl::StrCat(Printable(path), ": empty file"));
   }
-  if (data == MAP_FAILED) return FileError(error, path);
+  const auto size = static_cast<size_t>(info.st_size);
+  void* const data = mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
+  if (data == MAP_FAILED) return FileError(errno, path);
+  FileMapping mapping;
   mapping.data_ = static_cast<std::byte*>(data);
+  mapping.size_ = size;
   return mapping;
 }
 

@@ -12,7 +12,8 @@ namespace penstock {
 class FileMapping {
  public:
   FileMapping() = default;
-  // Maps the whole file. Errors as FileError(); an empty file is FailedPrecondition.
+  // Maps the whole file. Errors as FileError(); what is empty, or no regular file, is
+  // FailedPrecondition.
   static absl::StatusOr<FileMapping> Open(const std::string& path);
   FileMapping(FileMapping&& other) noexcept;
   FileMapping& operator=(FileMapping&& other) noexcept;
@@ -23,6 +24,8 @@ class FileMapping {
   size_t size() const { return size_; }
 
  private:
+  static absl::StatusOr<FileMapping> Map(int descriptor, const std::string& path);
+
   std::byte* data_ = nullptr;
   size_t size_ = 0;
 };
