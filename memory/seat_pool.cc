@@ -1,11 +1,18 @@
 #include "penstock/memory/seat_pool.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "penstock/memory/check.h"
 #include "penstock/memory/status_macros.h"
 
 namespace penstock {
+namespace {
+
+constexpr size_t kWorthAsking = 8;
+
+}  // namespace
 
 SeatPool::SeatPool(std::shared_ptr<Device> device, const SlabLayout& layout, SeatSlabs slabs)
     : device_(std::move(device)),
@@ -52,9 +59,11 @@ SeatPool::~SeatPool() {
   for (const bool held : held_) {
     PENSTOCK_CHECK(!held, "a SeatPool ended while one of its seats was held");
   }
-  for (const Returning& returning : returning_) {
-    // An error means that the work will never run.
-    for (const std::shared_ptr<Event>& event : returning.busy) (void)event->Wait();
+  for (const auto* list : {&returning_, &returned_}) {
+    for (const Returning& returning : *list) {
+      // An error means that the work will never run.
+      for (const std::shared_ptr<Event>& event : returning.busy) (void)event->Wait();
+    }
   }
 }
 
@@ -75,7 +84,8 @@ void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Leas
     std::lock_guard lock(mutex_);
     PENSTOCK_CHECK(held_[index], "a seat was returned twice");
     held_[index] = false;
-    returning_.push_back({seat, std::move(busy), std::move(lease)});
+    returned_.push_back({seat, std::move(busy), std::move(lease)});
+    ++unfree_;
     hook = hook_;
     if (hook != nullptr) ++hooks_running_;
   }
@@ -89,30 +99,37 @@ void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Leas
 // twice.
 std::vector<SeatPool::Returning> SeatPool::TakePassed(bool look_at_all,
                                                      absl::Status& first_error) {
-  constexpr int kMostBusy = 1;
   const auto passed = [&first_error](const std::shared_ptr<Event>& event) {
     const absl::StatusOr<bool> done = event->Done();
     if (!done.ok()) first_error.Update(done.status());
     return !done.ok() || *done;
   };
   std::vector<Returning> taken;
-  const std::lock_guard lock(mutex_);
-  int busy = 0;
+  bool give_up = false;
   std::erase_if(returning_, [&](Returning& returning) {
-    if (!look_at_all && busy == kMostBusy) return false;
+    if (give_up) return false;
     std::erase_if(returning.busy, passed);
     if (!returning.busy.empty()) {
-      ++busy;
+      give_up = !look_at_all;
       return false;
     }
     taken.push_back(std::move(returning));
     return true;
   });
-  collecting_ += static_cast<int>(taken.size());
   return taken;
 }
 
 absl::StatusOr<int> SeatPool::Collect(bool look_at_all) {
+  const std::lock_guard collect_lock(collect_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    std::move(returned_.begin(), returned_.end(), std::back_inserter(returning_));
+    returned_.clear();
+    if (returning_.empty()) return 0;
+    // Of few, most are busy: asking them is in vain, and to ask takes time.
+    const size_t worth_asking = std::min<size_t>(kWorthAsking, (seats_.size() + 3) / 4);
+    if (!look_at_all && returning_.size() < worth_asking) return unfree_;
+  }
   absl::Status first_error;
   std::vector<Returning> taken = TakePassed(look_at_all, first_error);
   if (lease_check_ != nullptr) {
@@ -123,9 +140,9 @@ absl::StatusOr<int> SeatPool::Collect(bool look_at_all) {
   const std::lock_guard lock(mutex_);
   for (const Returning& returning : taken) free_.push_back(returning.seat);
   collected_ += static_cast<int64_t>(taken.size());
-  collecting_ -= static_cast<int>(taken.size());
+  unfree_ -= static_cast<int>(taken.size());
   if (!first_error.ok()) return first_error;
-  return static_cast<int>(returning_.size()) + collecting_;
+  return unfree_;
 }
 
 absl::Status SeatPool::CheckLease(const Seat& seat) {
@@ -142,7 +159,7 @@ SeatPool::Counts SeatPool::counts() const {
   std::lock_guard lock(mutex_);
   Counts counts;
   counts.free = static_cast<int>(free_.size());
-  counts.returning = static_cast<int>(returning_.size()) + collecting_;
+  counts.returning = unfree_;
   counts.collected = collected_;
   counts.held = seats() - counts.free - counts.returning;
   return counts;

@@ -60,7 +60,8 @@ class SeatPool {
   // Frees the returned seats whose events have passed; gives how many are still returning. A device
   // error frees them too (the work will never run) and is returned: the first one of the call.
   // Blocks only where leases are checked. `look_at_all` false: gives up at the first seat that is
-  // still busy, oldest first; for one who calls often, and looks at all of them before he sleeps.
+  // still busy, oldest first, and does not begin before some have gathered; for one who calls often,
+  // and looks at all of them before he sleeps.
   absl::StatusOr<int> Collect(bool look_at_all = true);
 
   // Of a seat that was just acquired: FailedPrecondition if its last user wrote into it after
@@ -96,6 +97,7 @@ class SeatPool {
     Lease lease;
   };
   SeatPool(std::shared_ptr<Device> device, const SlabLayout& layout, SeatSlabs slabs);
+  // Under collect_mutex_.
   std::vector<Returning> TakePassed(bool look_at_all, absl::Status& first_error);
 
   const ForkGuard fork_guard_;
@@ -107,11 +109,14 @@ class SeatPool {
   const std::vector<Buffer> slabs_;
   std::vector<Seat> seats_;
   std::unique_ptr<LeaseCheck> lease_check_;  // Null: none.
+  // Events are asked without mutex_, so that nobody who acquires or returns has to wait for that.
+  std::mutex collect_mutex_;  // Taken before mutex_.
+  std::vector<Returning> returning_;
   mutable std::mutex mutex_;
   std::vector<Seat*> free_;
-  std::vector<bool> held_;  // By index.
-  std::vector<Returning> returning_;
-  int collecting_ = 0;  // Taken from there by a Collect() that runs, and not yet free.
+  std::vector<bool> held_;           // By index.
+  std::vector<Returning> returned_;  // Since the last Collect().
+  int unfree_ = 0;                   // Returned, and not collected.
   int64_t collected_ = 0;
   std::shared_ptr<const std::function<void()>> hook_;  // Shared with the calls that run.
   int hooks_running_ = 0;

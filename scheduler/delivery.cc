@@ -20,15 +20,21 @@ Delivery::Delivery(std::function<std::string(absl::Duration, bool)> on_wait)
     : on_wait_(std::move(on_wait)) {}
 
 void Delivery::Put(int64_t generation, int64_t slot, Item item) {
-  // A dropped item releases its seat, which calls other code: after the lock.
-  std::unique_lock lock(mutex_);
-  if (cancelled_ || final_ || generation != generation_) {
-    lock.unlock();
-    return;
+  Slot one = {generation, slot, std::move(item)};
+  Put(absl::MakeSpan(&one, 1));
+}
+
+// A dropped item stays with the caller: it releases its seat, which calls other code, after the
+// lock.
+void Delivery::Put(absl::Span<Slot> slots) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (cancelled_ || final_) return;
+    for (Slot& slot : slots) {
+      if (slot.generation == generation_) items_.emplace(slot.slot, std::move(slot.item));
+    }
+    ++changes_;
   }
-  items_.emplace(slot, std::move(item));
-  ++changes_;
-  lock.unlock();
   changed_.notify_all();
 }
 

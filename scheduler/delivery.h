@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "penstock/memory/batch.h"
 
 namespace penstock {
@@ -30,7 +31,13 @@ class Delivery {
   // has run out of time; its text (if any) goes into that error.
   explicit Delivery(std::function<std::string(absl::Duration waited, bool timed_out)> on_wait);
 
+  struct Slot {
+    int64_t generation = 0, slot = 0;
+    Item item;
+  };
   void Put(int64_t generation, int64_t slot, Item item);
+  // Takes the items of several.
+  void Put(absl::Span<Slot> slots);
   // Drops everything that is not delivered yet; slots count from 0 in the new generation.
   void StartGeneration(int64_t generation);
   // From now on Next() gives CANCELLED, and what comes in is dropped.

@@ -40,7 +40,6 @@ class Flow::Graph {
   void Submit(const EnvelopePtr& envelope) { nodes_->read.try_put(envelope); }
   void SubmitRows(const Chunk& chunk) { nodes_->rows.try_put(chunk); }
   std::shared_ptr<void> Hold() { return Reserve(nodes_->graph); }
-  void CallAdmit() { nodes_->admit.try_put(flow::continue_msg()); }
   void Drain() { nodes_->graph.wait_for_all(); }
 
  private:
@@ -50,7 +49,6 @@ class Flow::Graph {
   using UploadNode = flow::async_node<EnvelopePtr, EnvelopePtr>;
   using DeliverNode = flow::function_node<EnvelopePtr, flow::continue_msg>;
   using RowsNode = flow::function_node<Chunk, flow::continue_msg>;
-  using AdmitNode = flow::function_node<flow::continue_msg, flow::continue_msg>;
 
   struct Nodes {
     explicit Nodes(Graph* self)
@@ -80,15 +78,11 @@ class Flow::Graph {
                                         [&gateway, envelope, hold] { gateway.try_put(envelope); });
                  }),
           deliver(graph, flow::unlimited, [self](const EnvelopePtr& envelope) {
-            self->bodies_.deliver(*envelope);
+            self->bodies_.deliver(envelope);
             return flow::continue_msg();
           }),
           rows(graph, flow::unlimited, [self](const Chunk& chunk) {
             self->bodies_.rows(chunk);
-            return flow::continue_msg();
-          }),
-          admit(graph, flow::serial, [self](const flow::continue_msg&) {
-            self->bodies_.admit();
             return flow::continue_msg();
           }) {
       flow::make_edge(read, sample);
@@ -103,7 +97,6 @@ class Flow::Graph {
     UploadNode upload;
     DeliverNode deliver;
     RowsNode rows;
-    AdmitNode admit;
   };
 
   const FlowBodies bodies_;
@@ -122,8 +115,6 @@ void Flow::Submit(const EnvelopePtr& envelope) { graph_->Submit(envelope); }
 void Flow::SubmitRows(const Chunk& chunk) { graph_->SubmitRows(chunk); }
 
 std::shared_ptr<void> Flow::Hold() { return graph_->Hold(); }
-
-void Flow::CallAdmit() { graph_->CallAdmit(); }
 
 void Flow::Drain() { graph_->Drain(); }
 

@@ -29,11 +29,9 @@ struct FlowBodies {
   std::function<void(Envelope&)> complete;
   // Starts the upload; `end()` is called once, from any thread, when it has been issued.
   std::function<void(const EnvelopePtr&, std::function<void()> end)> upload;
-  std::function<void(Envelope&)> deliver;
+  std::function<void(const EnvelopePtr&)> deliver;
   // The short way.
   std::function<void(const Chunk&)> rows;
-  // One at a time.
-  std::function<void()> admit;
 };
 
 class Flow {
@@ -51,8 +49,6 @@ class Flow {
   void SubmitRows(const Chunk& chunk);
   // Drain() waits until it is gone.
   std::shared_ptr<void> Hold();
-  // Has `admit` run soon. Thread-safe.
-  void CallAdmit();
   // Waits until every submitted batch has been delivered. Not from a body.
   void Drain();
 

@@ -117,7 +117,7 @@ Scheduler::~Scheduler() {
   // What is in flight passes through as cancelled; the queue's thread has a hand in that.
   if (flow_ != nullptr) flow_->Drain();
   if (pool_ != nullptr) resources_.queue->Unwatch(pool_.get());
-  flow_.reset();  // Waits for the last calls for admission.
+  flow_.reset();
 }
 
 void Scheduler::Cancel() {
@@ -199,13 +199,8 @@ void Scheduler::SubmitBatch(const BatchSpec& spec, Seat* seat) {
   plan_.only_launches() ? SubmitRows(envelope) : flow_->Submit(envelope);
 }
 
-// On the queue's thread, which has better things to do than to admit.
 void Scheduler::OnSeatsFree() {
   last_release_ns_ = absl::GetCurrentTimeNanos();
-  flow_->CallAdmit();
-}
-
-void Scheduler::Admission() {
   overlap_.Harvest();
   Admit();
 }

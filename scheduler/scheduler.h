@@ -92,11 +92,11 @@ class Scheduler {
   absl::Status StartTiming(BatchWork& work, absl::Time submitted);
   absl::Status EnqueueSteps(BatchWork& work, int64_t uploaded);
   void EndUpload(BatchWork& work, absl::Status status);
-  void Deliver(Envelope& envelope);
+  void Deliver(absl::Span<const EnvelopePtr> batches);
+  Delivery::Item MakeItem(BatchWork& work);
   DeviceBatch MakeBatch(BatchWork& work);
   void NamePushed(const BatchWork& work, BatchInfo& info) const;
   void OnSeatsFree();
-  void Admission();
 
   // The short way, of a plan whose samples are all kept.
   void SubmitRows(const EnvelopePtr& envelope);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/time/clock.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/scheduler/scheduler.h"
@@ -46,9 +47,8 @@ FlowBodies Scheduler::Bodies() {
   bodies.upload = [this](const EnvelopePtr& envelope, std::function<void()> end) {
     Upload(envelope, std::move(end));
   };
-  bodies.deliver = [this](Envelope& envelope) { Deliver(envelope); };
+  bodies.deliver = [this](const EnvelopePtr& envelope) { Deliver({&envelope, 1}); };
   bodies.rows = [this](const Chunk& chunk) { Rows(chunk); };
-  bodies.admit = [this] { Admission(); };
   return bodies;
 }
 
@@ -204,36 +204,38 @@ DeviceBatch Scheduler::MakeBatch(BatchWork& work) {
                      std::move(work.tensors), std::move(work.timing));
 }
 
-void Scheduler::Deliver(Envelope& envelope) {
-  std::unique_ptr<BatchWork> work = std::move(envelope.work);
-  const std::shared_ptr<void> hold = std::move(envelope.hold);  // Dropped last.
+Delivery::Item Scheduler::MakeItem(BatchWork& work) {
   if (!plan_.source->size()) {
     const auto& source = static_cast<const UnboundedSource&>(*plan_.source);
-    const PositionRange ids = work->spec.positions;
+    const PositionRange ids = work.spec.positions;
     for (int64_t id = ids.begin; id < ids.end; ++id) source.Release(id);
   }
-  Delivery::Item item;
-  if (work->failed()) {
-    item.value = work->failure();
-    failed_ = true;
-    StopAdmission();
-    std::vector<std::shared_ptr<Event>> busy;
-    if (work->ready_event != nullptr) busy.push_back(std::move(work->ready_event));
-    pool_->Return(work->seat, std::move(busy));
-  } else {
-    item.value = MakeBatch(*work);
+  if (!work.failed()) return {MakeBatch(work)};
+  failed_ = true;
+  StopAdmission();
+  std::vector<std::shared_ptr<Event>> busy;
+  if (work.ready_event != nullptr) busy.push_back(std::move(work.ready_event));
+  pool_->Return(work.seat, std::move(busy));
+  return {work.failure()};
+}
+
+void Scheduler::Deliver(absl::Span<const EnvelopePtr> batches) {
+  absl::InlinedVector<std::shared_ptr<void>, kMaxGathered> holds;  // Dropped last.
+  absl::InlinedVector<Delivery::Slot, kMaxGathered> slots;
+  for (const EnvelopePtr& envelope : batches) {
+    BatchWork& work = *envelope->work;
+    holds.push_back(std::move(envelope->hold));
+    slots.push_back({work.generation, work.slot, MakeItem(work)});
+    work.timing = nullptr;
   }
-  const int64_t generation = work->generation, slot = work->slot;
-  // Before the item goes out: its consumer may release the seat at once, and the next admission
-  // needs a work for it.
-  work->ready_event = nullptr;
-  work->timing = nullptr;
+  // Before the items go out: their consumer may release the seats at once, and the next admission
+  // needs a work for each.
   {
     const std::lock_guard lock(works_mutex_);
-    idle_works_.push_back(std::move(work));
+    for (const EnvelopePtr& envelope : batches) idle_works_.push_back(std::move(envelope->work));
   }
-  --in_flight_;
-  delivery_.Put(generation, slot, std::move(item));
+  in_flight_ -= static_cast<int>(batches.size());
+  delivery_.Put(absl::MakeSpan(slots));
 }
 
 }  // namespace penstock

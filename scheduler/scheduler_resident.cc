@@ -25,7 +25,7 @@ void Scheduler::Rows(const Chunk& chunk) {
   if (!work.failed()) device_->gather()->Fill(work, chunk.begin, chunk.end);
   counters_.host.Add(absl::Now() - start, absl::ZeroDuration(), chunk.end - chunk.begin);
   if (--work.remaining > 0) return;
-  if (work.failed()) return Deliver(*chunk.envelope);
+  if (work.failed()) return Deliver({&chunk.envelope, 1});
   work.tensors = device_->Tensors(work);
   {
     const std::lock_guard lock(launch_mutex_);
@@ -61,8 +61,8 @@ void Scheduler::Launch(absl::Span<const EnvelopePtr> batches) {
     BatchWork& work = *envelope->work;
     if (ready.ok()) work.ready_event = *ready;
     if (!status.ok()) work.Fail(0, status);
-    Deliver(*envelope);
   }
+  Deliver(batches);
 }
 
 // Batches of one launch have its time stamps in common.
