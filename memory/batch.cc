@@ -106,6 +106,12 @@ std::shared_ptr<Event> DeviceBatch::Guard(const Waiter& waiter) {
   return nullptr;
 }
 
+// What most batches need: one stream has waited, and nothing went wrong.
+bool DeviceBatch::ReturnBehindOne(const Lease& lease) {
+  return waiters_.size() == 1 && !waiters_.front().stream.is_default() && status_.ok() &&
+         pool_->ReturnBehind(seat_, waiters_.front().stream, lease).ok();
+}
+
 void DeviceBatch::Release() {
   if (seat_ == nullptr) return;
   if (pool_->forked()) {
@@ -117,20 +123,25 @@ void DeviceBatch::Release() {
   if (!waiters_.empty() && timing_ != nullptr && timing_->work_end != nullptr) {
     Keep(timing_->work_end->Record(waiters_.front().stream));
   }
-  std::vector<std::shared_ptr<Event>> busy;
   Lease lease;
-  if (pool_->checks_leases()) lease.batch = info_.sequence;
-  for (const Waiter& waiter : waiters_) {
-    if (std::shared_ptr<Event> guard = Guard(waiter)) busy.push_back(std::move(guard));
-    if (pool_->checks_leases()) lease.streams.push_back(waiter.stream);
+  if (pool_->checks_leases()) {
+    lease.batch = info_.sequence;
+    for (const Waiter& waiter : waiters_) lease.streams.push_back(waiter.stream);
   }
-  // A stream that waited for it has passed it before its guard.
-  if (busy.empty() || !status_.ok()) busy.push_back(std::move(ready_));
+  if (!ReturnBehindOne(lease)) {
+    std::vector<std::shared_ptr<Event>> busy;
+    for (const Waiter& waiter : waiters_) {
+      if (std::shared_ptr<Event> guard = Guard(waiter)) busy.push_back(std::move(guard));
+    }
+    // A stream that waited for it has passed it before its guard.
+    if (busy.empty() || !status_.ok()) busy.push_back(std::move(ready_));
+    pool_->Return(seat_, std::move(busy), std::move(lease));
+  }
+  seat_ = nullptr;
   ready_.reset();
   waiters_.clear();
   tensors_.clear();
   timing_.reset();
-  pool_->Return(std::exchange(seat_, nullptr), std::move(busy), std::move(lease));
   pool_.reset();
 }
 

@@ -101,6 +101,7 @@ class DeviceBatch {
   void CheckReady(absl::string_view what) const;
   void Keep(absl::Status status);
   std::shared_ptr<Event> Guard(const Waiter& waiter);
+  bool ReturnBehindOne(const Lease& lease);  // False: the seat is still held.
 
   std::shared_ptr<SeatPool> pool_;
   Seat* seat_ = nullptr;

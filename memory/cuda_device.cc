@@ -265,6 +265,16 @@ absl::Status CudaDevice::Occupy(StreamRef stream, absl::Duration duration) {
   return CudaStatus(LaunchSpin(handle, static_cast<uint64_t>(nanoseconds)), "cudaLaunchKernel");
 }
 
+uint64_t CudaDevice::stream_id(StreamRef stream) const {
+  // The default streams are several: one a context or thread.
+  if (stream.kind() != DeviceKind::kCuda || stream.is_default()) return 0;
+  const CudaScope scope = Enter();
+  if (!scope.status().ok()) return 0;
+  unsigned long long id = 0;  // NOLINT(google-runtime-int): as CUDA has it.
+  const cudaError_t error = cudaStreamGetId(static_cast<cudaStream_t>(stream.handle()), &id);
+  return CudaStatus(error, "cudaStreamGetId").ok() ? id + 1 : 0;
+}
+
 absl::Status CudaDevice::Synchronize(StreamRef stream) {
   // By an event: cudaStreamSynchronize() may spin.
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Event> event, AcquireEvent());

@@ -48,6 +48,7 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes,
                           StreamRef stream) override;
   absl::Status Occupy(StreamRef stream, absl::Duration duration) override;
+  uint64_t stream_id(StreamRef stream) const override;
   absl::Status Synchronize(StreamRef stream) override;
   int64_t driver_allocations() const override { return driver_allocations_; }
 

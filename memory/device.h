@@ -98,6 +98,12 @@ class Device {
   // Keeps `stream` busy for `duration` of device time: a stand-in for a consumer's work.
   virtual absl::Status Occupy(StreamRef stream, absl::Duration duration) = 0;
 
+  // A number that no other stream of this process has or had; 0: unknown.
+  virtual uint64_t stream_id(StreamRef stream) const {
+    (void)stream;
+    return 0;
+  }
+
   // Waits until all work that was ever submitted to `stream` is done.
   virtual absl::Status Synchronize(StreamRef stream) = 0;
 

@@ -1,6 +1,7 @@
 #include "penstock/memory/seat_pool.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <utility>
 
@@ -10,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kWorthAsking = 8;
+constexpr size_t kWorthAsking = 4;
 
 }  // namespace
 
@@ -77,6 +78,22 @@ Seat* SeatPool::TryAcquire() {
 }
 
 void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Lease lease) {
+  Take({seat, std::move(busy), std::move(lease)});
+}
+
+absl::Status SeatPool::ReturnBehind(Seat* seat, StreamRef stream, Lease lease) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<Event> event, device_->AcquireEvent());
+  const uint64_t id = device_->stream_id(stream);
+  std::vector<std::shared_ptr<Event>> busy;
+  busy.push_back(event);
+  const std::lock_guard lock(order_mutex_);
+  PENSTOCK_RETURN_IF_ERROR(event->Record(stream));
+  Take({seat, std::move(busy), std::move(lease), id});
+  return absl::OkStatus();
+}
+
+void SeatPool::Take(Returning returning) {
+  Seat* const seat = returning.seat;
   const auto index = static_cast<size_t>(seat->index);
   PENSTOCK_CHECK(index < seats_.size() && seat == &seats_[index], "a seat of another SeatPool");
   std::shared_ptr<const std::function<void()>> hook;
@@ -84,7 +101,7 @@ void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Leas
     std::lock_guard lock(mutex_);
     PENSTOCK_CHECK(held_[index], "a seat was returned twice");
     held_[index] = false;
-    returned_.push_back({seat, std::move(busy), std::move(lease)});
+    returned_.push_back(std::move(returning));
     ++unfree_;
     hook = hook_;
     if (hook != nullptr) ++hooks_running_;
@@ -95,27 +112,44 @@ void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Leas
   if (--hooks_running_ == 0) hook_ended_.notify_all();
 }
 
-// Those whose events have all passed. Passed events are dropped at once, so that none is asked
-// twice.
-std::vector<SeatPool::Returning> SeatPool::TakePassed(bool look_at_all,
-                                                     absl::Status& first_error) {
-  const auto passed = [&first_error](const std::shared_ptr<Event>& event) {
+// Passed events are dropped at once, so that none is asked twice.
+bool SeatPool::Passed(Returning& returning, absl::Status& first_error) {
+  std::erase_if(returning.busy, [&first_error](const std::shared_ptr<Event>& event) {
     const absl::StatusOr<bool> done = event->Done();
     if (!done.ok()) first_error.Update(done.status());
     return !done.ok() || *done;
-  };
-  std::vector<Returning> taken;
-  bool give_up = false;
-  std::erase_if(returning_, [&](Returning& returning) {
-    if (give_up) return false;
-    std::erase_if(returning.busy, passed);
-    if (!returning.busy.empty()) {
-      give_up = !look_at_all;
-      return false;
-    }
-    taken.push_back(std::move(returning));
-    return true;
   });
+  return returning.busy.empty();
+}
+
+// Where the seats end that have passed, of those from `begin` on that came back behind one stream,
+// one directly after the other. The last of some is asked first: it answers for all.
+SeatPool::Iterator SeatPool::EndOfPassedRun(Iterator begin, Iterator end,
+                                            absl::Status& first_error) {
+  constexpr ptrdiff_t kMostAtOnce = 8;
+  Iterator last = begin;
+  while (begin->stream_id != 0 && std::next(last) != end && last - begin + 1 < kMostAtOnce &&
+         std::next(last)->stream_id == begin->stream_id) {
+    ++last;
+  }
+  if (last != begin && Passed(*last, first_error)) return std::next(last);
+  return Passed(*begin, first_error) ? std::next(begin) : begin;
+}
+
+std::vector<SeatPool::Returning> SeatPool::TakePassed(bool look_at_all,
+                                                     absl::Status& first_error) {
+  std::vector<Returning> taken, kept;
+  for (Iterator at = returning_.begin(); at != returning_.end();) {
+    const Iterator passed = EndOfPassedRun(at, returning_.end(), first_error);
+    const Iterator left = passed == at ? std::next(at) : passed;
+    std::move(at, left, std::back_inserter(passed == at ? kept : taken));
+    at = left;
+    if (passed != left && !look_at_all) {
+      std::move(at, returning_.end(), std::back_inserter(kept));
+      break;
+    }
+  }
+  returning_ = std::move(kept);
   return taken;
 }
 

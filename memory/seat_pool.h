@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,11 @@ class SeatPool {
   // was lent for, and is only needed where leases are checked.
   void Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Lease lease = {});
 
+  // The same, guarded by all work that is in `stream` now. Seats that come back so behind one stream
+  // are free in that order, so that one event answers for several. On an error (the device's) the
+  // seat is still the caller's.
+  absl::Status ReturnBehind(Seat* seat, StreamRef stream, Lease lease = {});
+
   // Frees the returned seats whose events have passed; gives how many are still returning. A device
   // error frees them too (the work will never run) and is returned: the first one of the call.
   // Blocks only where leases are checked. `look_at_all` false: gives up at the first seat that is
@@ -95,7 +101,13 @@ class SeatPool {
     Seat* seat;
     std::vector<std::shared_ptr<Event>> busy;
     Lease lease;
+    // Not 0: its one event is recorded behind those of earlier ones with this number.
+    uint64_t stream_id = 0;
   };
+  using Iterator = std::vector<Returning>::iterator;
+  void Take(Returning returning);
+  static bool Passed(Returning& returning, absl::Status& first_error);
+  static Iterator EndOfPassedRun(Iterator begin, Iterator end, absl::Status& first_error);
   SeatPool(std::shared_ptr<Device> device, const SlabLayout& layout, SeatSlabs slabs);
   // Under collect_mutex_.
   std::vector<Returning> TakePassed(bool look_at_all, absl::Status& first_error);
@@ -110,6 +122,7 @@ class SeatPool {
   std::vector<Seat> seats_;
   std::unique_ptr<LeaseCheck> lease_check_;  // Null: none.
   // Events are asked without mutex_, so that nobody who acquires or returns has to wait for that.
+  std::mutex order_mutex_;    // Of events and returns behind one stream. Taken before mutex_.
   std::mutex collect_mutex_;  // Taken before mutex_.
   std::vector<Returning> returning_;
   mutable std::mutex mutex_;

@@ -90,10 +90,16 @@ std::shared_ptr<SimDevice> SimDevice::Create(SimOptions options) {
   return std::shared_ptr<SimDevice>(new SimDevice(std::move(options)));
 }
 
+uint64_t SimDevice::stream_id(StreamRef stream) const {
+  if (stream.kind() != DeviceKind::kSim) return 0;
+  const auto* const of_ours = static_cast<const SimStream*>(stream.handle());
+  return of_ours->device() == this ? of_ours->id() : 0;
+}
+
 absl::StatusOr<std::unique_ptr<Stream>> SimDevice::CreateStream() {
   PENSTOCK_RETURN_IF_ERROR(status());
   try {
-    auto stream = std::make_unique<SimStream>(shared_from_this());
+    auto stream = std::make_unique<SimStream>(shared_from_this(), ++streams_);
     ++driver_allocations_;
     return stream;
   } catch (const std::system_error& error) {

@@ -66,6 +66,7 @@ class SimDevice final : public Device, public std::enable_shared_from_this<SimDe
   absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes,
                           StreamRef stream) override;
   absl::Status Occupy(StreamRef stream, absl::Duration duration) override;
+  uint64_t stream_id(StreamRef stream) const override;
   absl::Status Synchronize(StreamRef stream) override;
   int64_t driver_allocations() const override { return driver_allocations_; }
 
@@ -99,6 +100,7 @@ class SimDevice final : public Device, public std::enable_shared_from_this<SimDe
 
   const SimOptions options_;
   SimEngine to_device_, to_host_;
+  std::atomic<uint64_t> streams_{0};  // Created so far.
   std::atomic<int64_t> driver_allocations_ = 0;
   std::atomic<int64_t> host_calls_ = 0, device_calls_ = 0, copy_calls_ = 0;  // Of the fault hooks.
   std::atomic<size_t> pinned_bytes_ = 0, pageable_bytes_ = 0, device_bytes_ = 0;  // Held.

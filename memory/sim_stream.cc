@@ -39,8 +39,8 @@ SimTime SimEngine::Reserve(SimTime ready, absl::Duration duration) {
   return last_end_;
 }
 
-SimStream::SimStream(std::shared_ptr<const Device> device)
-    : device_(std::move(device)), thread_([this] { Run(); }) {}
+SimStream::SimStream(std::shared_ptr<const Device> device, uint64_t id)
+    : device_(std::move(device)), id_(id), thread_([this] { Run(); }) {}
 
 SimStream::~SimStream() {
   PENSTOCK_CHECK(std::this_thread::get_id() != thread_.get_id(),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -57,7 +58,8 @@ class SimStream final : public Stream {
   using Operation = std::function<SimTime(SimTime ready)>;
 
   // Throws std::system_error if there are no more threads. Keeps `device` alive.
-  explicit SimStream(std::shared_ptr<const Device> device);
+  // `id`: as Device::stream_id().
+  SimStream(std::shared_ptr<const Device> device, uint64_t id);
   // Waits for all operations. Not for use on the stream's own thread.
   ~SimStream() override;
 
@@ -65,6 +67,7 @@ class SimStream final : public Stream {
     return StreamRef(DeviceKind::kSim, const_cast<SimStream*>(this));
   }
   const Device* device() const { return device_.get(); }
+  uint64_t id() const { return id_; }
   // Thread-safe.
   void Push(Operation operation);
 
@@ -76,6 +79,7 @@ class SimStream final : public Stream {
   void Run();
 
   const std::shared_ptr<const Device> device_;
+  const uint64_t id_;
   std::mutex mutex_;
   std::condition_variable pushed_;
   std::deque<Item> items_;

@@ -27,6 +27,13 @@ constexpr auto kLongSleep = std::chrono::microseconds(500);
 constexpr uint64_t kTimerSlackNs = 1000;
 constexpr auto kLookFor = std::chrono::microseconds(50);
 
+// Pieces of one size, none larger than asked: a short one at the end would leave too little time to
+// queue the next.
+size_t EvenPiece(size_t bytes, size_t most) {
+  const size_t pieces = (bytes + most - 1) / most;
+  return std::min(most, AlignUp((bytes + pieces - 1) / pieces, kSlabAlignment));
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<DeviceQueue>> DeviceQueue::Create(std::shared_ptr<Device> device) {
@@ -173,7 +180,8 @@ bool DeviceQueue::IssuePiece() {
   }
   if (in_flight_.size() >= kMaxPieces) return false;
   const CopyRange& copy = current_->copies[range_];
-  const size_t bytes = std::min<size_t>(copy.bytes - offset_, current_->piece_bytes);
+  const size_t bytes =
+      std::min<size_t>(copy.bytes - offset_, EvenPiece(copy.bytes, current_->piece_bytes));
   const absl::Status status = [&]() -> absl::Status {
     PENSTOCK_RETURN_IF_ERROR(
         device_->CopyToDevice(copy.to + offset_, copy.from + offset_, bytes, current_->stream));
