@@ -144,7 +144,7 @@ class RowCacheTest : public testing::Test {
     return RowCache::Fill(plan_, device_, *io_, counters_);
   }
   // The rows are there; they lie as far from each other as was asked, in one range.
-  void ExpectRows(const RowCache& cache) {
+  void ExpectRows(const RowCache& cache) const {
     const int64_t bytes = plan_.chain.input.bytes();
     for (int64_t id = 0; id < plan_.cache.samples; ++id) {
       ASSERT_TRUE(cache.Has(id));
