@@ -120,11 +120,25 @@ PlannerOptions MakePlannerOptions(const PipelineOptions& options) {
   return planner;
 }
 
+void ChooseThreads(int asked, const std::vector<PlannedOutput>& plans, PipelineInfo& info) {
+  const CpuBudget budget = GetCpuBudget();
+  info.threads = asked > 0 ? asked : budget.threads;
+  info.threads_reason = asked > 0 ? "as asked" : budget.reason;
+  // The consumer and the device's thread then have no time to sleep: a worker in the place of one
+  // would only hold it up.
+  const bool all_kept = std::all_of(plans.begin(), plans.end(), [](const PlannedOutput& output) {
+    return output.plan.only_launches();
+  });
+  if (asked > 0 || !all_kept || budget.threads <= 2) return;
+  info.threads -= 2;
+  info.threads_reason += ", less two: all samples are kept";
+}
+
 // One set a device; all share the threads.
 absl::StatusOr<std::vector<SchedulerResources>> MakeResources(const PipelineOptions& options,
                                                               int threads) {
   SchedulerResources shared;
-  shared.threads = threads;
+  shared.arena = std::make_shared<FlowArena>(threads);
   shared.log = options.log;
   shared.check_leases = options.check_leases;
   const int io_threads =
@@ -153,9 +167,7 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const Graph& graph,
   std::unique_ptr<Pipeline> pipeline(new Pipeline);
   pipeline->graph_name_ = graph.config().name();
   for (const auto& device : options.devices) pipeline->info_.devices.push_back(device->name());
-  const CpuBudget budget = GetCpuBudget();
-  pipeline->info_.threads = options.threads > 0 ? options.threads : budget.threads;
-  pipeline->info_.threads_reason = options.threads > 0 ? "as asked" : budget.reason;
+  ChooseThreads(options.threads, plans, pipeline->info_);
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<SchedulerResources> resources,
                             MakeResources(options, pipeline->info_.threads));
   for (PlannedOutput& planned : plans) {

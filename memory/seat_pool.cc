@@ -78,7 +78,7 @@ Seat* SeatPool::TryAcquire() {
 }
 
 void SeatPool::Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Lease lease) {
-  Take({seat, std::move(busy), std::move(lease)});
+  Run(HandIn({seat, std::move(busy), std::move(lease)}));
 }
 
 absl::Status SeatPool::ReturnBehind(Seat* seat, StreamRef stream, Lease lease) {
@@ -86,29 +86,33 @@ absl::Status SeatPool::ReturnBehind(Seat* seat, StreamRef stream, Lease lease) {
   const uint64_t id = device_->stream_id(stream);
   std::vector<std::shared_ptr<Event>> busy;
   busy.push_back(event);
-  const std::lock_guard lock(order_mutex_);
-  PENSTOCK_RETURN_IF_ERROR(event->Record(stream));
-  Take({seat, std::move(busy), std::move(lease), id});
+  Hook hook;
+  {
+    const std::lock_guard lock(order_mutex_);
+    PENSTOCK_RETURN_IF_ERROR(event->Record(stream));
+    hook = HandIn({seat, std::move(busy), std::move(lease), id});
+  }
+  Run(hook);
   return absl::OkStatus();
 }
 
-void SeatPool::Take(Returning returning) {
+SeatPool::Hook SeatPool::HandIn(Returning returning) {
   Seat* const seat = returning.seat;
   const auto index = static_cast<size_t>(seat->index);
   PENSTOCK_CHECK(index < seats_.size() && seat == &seats_[index], "a seat of another SeatPool");
-  std::shared_ptr<const std::function<void()>> hook;
-  {
-    std::lock_guard lock(mutex_);
-    PENSTOCK_CHECK(held_[index], "a seat was returned twice");
-    held_[index] = false;
-    returned_.push_back(std::move(returning));
-    ++unfree_;
-    hook = hook_;
-    if (hook != nullptr) ++hooks_running_;
-  }
+  const std::lock_guard lock(mutex_);
+  PENSTOCK_CHECK(held_[index], "a seat was returned twice");
+  held_[index] = false;
+  returned_.push_back(std::move(returning));
+  ++unfree_;
+  if (hook_ != nullptr) ++hooks_running_;
+  return hook_;
+}
+
+void SeatPool::Run(const Hook& hook) {
   if (hook == nullptr) return;
   (*hook)();
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (--hooks_running_ == 0) hook_ended_.notify_all();
 }
 

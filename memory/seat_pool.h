@@ -105,7 +105,9 @@ class SeatPool {
     uint64_t stream_id = 0;
   };
   using Iterator = std::vector<Returning>::iterator;
-  void Take(Returning returning);
+  using Hook = std::shared_ptr<const std::function<void()>>;
+  Hook HandIn(Returning returning);  // Gives the hook that is then to be run.
+  void Run(const Hook& hook);
   static bool Passed(Returning& returning, absl::Status& first_error);
   static Iterator EndOfPassedRun(Iterator begin, Iterator end, absl::Status& first_error);
   SeatPool(std::shared_ptr<Device> device, const SlabLayout& layout, SeatSlabs slabs);
@@ -131,7 +133,7 @@ class SeatPool {
   std::vector<Returning> returned_;  // Since the last Collect().
   int unfree_ = 0;                   // Returned, and not collected.
   int64_t collected_ = 0;
-  std::shared_ptr<const std::function<void()>> hook_;  // Shared with the calls that run.
+  Hook hook_;  // Shared with the calls that run.
   int hooks_running_ = 0;
   std::condition_variable hook_ended_;
 };

@@ -25,16 +25,26 @@ std::shared_ptr<void> Reserve(Graph& graph) {
 
 }  // namespace
 
+struct FlowArena::Tbb {
+  explicit Tbb(int threads)
+      // At least one worker, also on a machine of one core: nobody else runs the arena's tasks.
+      : workers(oneapi::tbb::global_control::max_allowed_parallelism,
+                std::max<size_t>(threads + 1, oneapi::tbb::info::default_concurrency())),
+        arena(threads, /*reserved_for_masters=*/0) {}
+  oneapi::tbb::global_control workers;
+  oneapi::tbb::task_arena arena;
+};
+
+FlowArena::FlowArena(int threads) : threads_(threads), tbb_(std::make_unique<Tbb>(threads)) {}
+
+FlowArena::~FlowArena() = default;
+
 // Bodies capture pointers only, since TBB copies them.
 class Flow::Graph {
  public:
-  Graph(int threads, FlowBodies bodies)
-      : bodies_(std::move(bodies)),
-        // At least one worker, also on a machine of one core: nobody else runs the arena's tasks.
-        workers_(oneapi::tbb::global_control::max_allowed_parallelism,
-                 std::max<size_t>(threads + 1, oneapi::tbb::info::default_concurrency())),
-        arena_(threads, /*reserved_for_masters=*/0) {
-    arena_.execute([this] { nodes_ = std::make_unique<Nodes>(this); });
+  Graph(std::shared_ptr<FlowArena> arena, FlowBodies bodies)
+      : bodies_(std::move(bodies)), arena_(std::move(arena)) {
+    arena_->tbb_->arena.execute([this] { nodes_ = std::make_unique<Nodes>(this); });
   }
 
   void Submit(const EnvelopePtr& envelope) { nodes_->read.try_put(envelope); }
@@ -100,13 +110,12 @@ class Flow::Graph {
   };
 
   const FlowBodies bodies_;
-  oneapi::tbb::global_control workers_;
-  oneapi::tbb::task_arena arena_;
+  const std::shared_ptr<FlowArena> arena_;
   std::unique_ptr<Nodes> nodes_;
 };
 
-Flow::Flow(int threads, FlowBodies bodies)
-    : graph_(std::make_unique<Graph>(threads, std::move(bodies))) {}
+Flow::Flow(std::shared_ptr<FlowArena> arena, FlowBodies bodies)
+    : graph_(std::make_unique<Graph>(std::move(arena), std::move(bodies))) {}
 
 Flow::~Flow() { Drain(); }
 

@@ -34,10 +34,24 @@ struct FlowBodies {
   std::function<void(const Chunk&)> rows;
 };
 
+// The threads that bodies run on, which several flows may share.
+class FlowArena {
+ public:
+  // At most `threads` bodies run at a time.
+  explicit FlowArena(int threads);
+  ~FlowArena();
+  int threads() const { return threads_; }
+
+ private:
+  friend class Flow;
+  struct Tbb;
+  const int threads_;
+  std::unique_ptr<Tbb> tbb_;
+};
+
 class Flow {
  public:
-  // `threads`: width of the arena that bodies run in.
-  Flow(int threads, FlowBodies bodies);
+  Flow(std::shared_ptr<FlowArena> arena, FlowBodies bodies);
   // Waits until every submitted batch has been delivered.
   ~Flow();
   Flow(const Flow&) = delete;
@@ -45,7 +59,7 @@ class Flow {
 
   // Thread-safe. Not after Drain() has begun.
   void Submit(const EnvelopePtr& envelope);
-  // One chunk of a batch; its Envelope has a Hold of this flow.
+  // Rows of a batch; its Envelope has a Hold of this flow. Also from within `rows`.
   void SubmitRows(const Chunk& chunk);
   // Drain() waits until it is gone.
   std::shared_ptr<void> Hold();

@@ -112,6 +112,12 @@ void HostSteps::Place(BatchWork& work) const {
   }
 }
 
+bool HostSteps::nothing_to_read(const BatchWork& work) const {
+  return std::all_of(work.rows.begin(), work.rows.begin() + work.count(), [](const RowWork& r) {
+    return r.kept || (r.extent.memory && r.place == nullptr);
+  });
+}
+
 void HostSteps::Read(BatchWork& work, int begin, int end, FileReader& reader) const {
   int64_t bytes = 0;
   for (int row = begin; row < end && !work.failed(); ++row) {

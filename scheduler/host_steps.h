@@ -31,6 +31,8 @@ class HostSteps {
   // Gives each row its place, by a prefix sum in batch order: in the slab's encoded part while it
   // fits, else in the seat's staging buffer.
   void Place(BatchWork& work) const;
+  // All samples are in memory, and used where they are.
+  bool nothing_to_read(const BatchWork& work) const;
   // On an I/O thread: the bytes of rows [begin, end).
   void Read(BatchWork& work, int begin, int end, FileReader& reader) const;
   // Finish, Probe, Describe, Resolve; and for rows that go up finished, the sample stages. Of a batch

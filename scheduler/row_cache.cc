@@ -113,10 +113,8 @@ absl::Status RowCache::Read(int64_t begin, int64_t end, std::byte* to) {
 void RowCache::ReadBlock(const Block& block, FileReader& reader) {
   const bool whole_rows = plan_.source->stored_rows() &&
                           static_cast<int64_t>(plan_.cache.pitch) == plan_.chain.input.bytes();
-  if (whole_rows) {
-    if (absl::Status status = ReadStored(block, reader); !status.ok()) Fail(block.begin, status);
-    return;
-  }
+  if (whole_rows && ReadStored(block, reader).ok()) return;
+  // Or one of them is bad: which?
   std::vector<std::byte> bytes;
   Scratch scratch;
   for (int64_t id = block.begin; id < block.end; ++id) {

@@ -50,7 +50,7 @@ absl::Status Scheduler::Start() {
   PENSTOCK_ASSIGN_OR_RETURN(device_, DeviceSteps::Create(*device, plan_, tables_, cache_.get()));
   for (int i = 0; i < plan_.seats; ++i) idle_works_.push_back(std::make_unique<BatchWork>());
   PENSTOCK_RETURN_IF_ERROR(WarmUp());
-  flow_ = std::make_unique<Flow>(resources_.threads, Bodies());
+  flow_ = std::make_unique<Flow>(resources_.arena, Bodies());
   startup_seconds_ = absl::ToDoubleSeconds(absl::Now() - created_);
   first_admission_ = epoch_start_ = absl::Now();
   std::function<bool()> launch;

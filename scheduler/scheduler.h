@@ -38,7 +38,7 @@ namespace penstock {
 struct SchedulerResources {
   std::shared_ptr<IoPool> io;
   std::shared_ptr<DeviceQueue> queue;
-  int threads = 1;                                  // Of the flow graph.
+  std::shared_ptr<FlowArena> arena;
   std::function<void(absl::string_view line)> log;  // Never empty; any thread.
   bool check_leases = false;                        // See SeatPoolOptions.
 };
@@ -101,6 +101,7 @@ class Scheduler {
   // The short way, of a plan whose samples are all kept.
   void SubmitRows(const EnvelopePtr& envelope);
   void Rows(const Chunk& chunk);
+  void FillRows(const Chunk& chunk);
   bool LaunchReady();  // On the queue's thread; true if there was anything.
   void Launch(absl::Span<const EnvelopePtr> batches);
   absl::Status LaunchTimed(absl::Span<const EnvelopePtr> batches, StreamRef stream);

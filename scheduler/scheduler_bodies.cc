@@ -82,8 +82,13 @@ void Scheduler::ReadRows(const EnvelopePtr& envelope, const std::function<void(c
   }
   host_.Place(work);
   work.remaining = Chunks(rows, host_.chunk_rows());
-  std::vector<IoPool::Job> jobs;
   const absl::Time submitted = absl::Now();
+  if (host_.nothing_to_read(work)) {
+    ForEachChunk(rows, host_.chunk_rows(),
+                 [&](int begin, int stop) { emit({envelope, begin, stop, submitted}); });
+    return;
+  }
+  std::vector<IoPool::Job> jobs;
   ForEachChunk(rows, host_.chunk_rows(), [&](int begin, int stop) {
     jobs.emplace_back([this, envelope, emit, end, begin, stop, submitted](FileReader& reader) {
       const absl::Time start = absl::Now();

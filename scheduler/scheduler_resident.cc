@@ -8,17 +8,22 @@
 
 namespace penstock {
 
+// One message for the whole batch, whatever its size: waking workers takes time.
 void Scheduler::SubmitRows(const EnvelopePtr& envelope) {
   envelope->hold = flow_->Hold();
-  const int rows = envelope->work->count(), chunk = GatherSteps::kChunkRows;
-  const int chunks = std::max(1, Chunks(rows, chunk));
-  envelope->work->remaining = chunks;
-  for (int i = 0; i < chunks; ++i) {
-    flow_->SubmitRows({envelope, i * chunk, std::min(rows, (i + 1) * chunk), {}});
-  }
+  const int rows = envelope->work->count();
+  envelope->work->remaining = std::max(1, Chunks(rows, GatherSteps::kChunkRows));
+  flow_->SubmitRows({envelope, 0, rows, {}});
 }
 
 void Scheduler::Rows(const Chunk& chunk) {
+  const int end = std::min(chunk.end, chunk.begin + GatherSteps::kChunkRows);
+  // The rest may be taken by others meanwhile.
+  if (end < chunk.end) flow_->SubmitRows({chunk.envelope, end, chunk.end, {}});
+  FillRows({chunk.envelope, chunk.begin, end, {}});
+}
+
+void Scheduler::FillRows(const Chunk& chunk) {
   const absl::Time start = absl::Now();
   BatchWork& work = *chunk.envelope->work;
   if (cancelled_) work.Fail(0, absl::CancelledError("the pipeline was cancelled"));

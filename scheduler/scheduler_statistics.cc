@@ -78,14 +78,14 @@ std::vector<StageStatistics> Scheduler::Stages(double seconds) const {
   const std::string host = plan_.chain.cut > 0 && plan_.whole.empty()
                                ? plan_.Names(0, plan_.chain.cut)
                                : plan_.source_node + " (finish)";
-  stages.push_back(Counted(host, "host", counters_.host, seconds * resources_.threads));
+  stages.push_back(Counted(host, "host", counters_.host, seconds * resources_.arena->threads()));
   std::string batch_steps, device_steps;
   for (const BatchStep& step : plan_.batch_steps) {
     batch_steps += (batch_steps.empty() ? "" : "+") + step.node;
   }
   if (!batch_steps.empty()) {
     stages.push_back(
-        Counted(batch_steps, "host", counters_.batch_steps, seconds * resources_.threads));
+        Counted(batch_steps, "host", counters_.batch_steps, seconds * resources_.arena->threads()));
   }
   OverlapLog::Totals totals = overlap_.totals();
   // Some batches are timed, and stand for all.

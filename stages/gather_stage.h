@@ -74,7 +74,8 @@ class GatherStage {
   // those of a cache's own memory are multiples of 16.
   virtual void Pack(absl::Span<const uint64_t> addresses, const ParamRows& params,
                     std::byte* entries) const = 0;
-  // Puts the work into call.stream. Neither synchronises nor allocates.
+  // Puts the work into call.stream. Neither synchronises nor allocates. Where there are no rows at
+  // all, it may leave out what the batches carry.
   virtual absl::Status Enqueue(const GatherCall& call) const = 0;
 };
 

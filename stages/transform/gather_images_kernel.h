@@ -58,7 +58,7 @@ struct GatherImagesCall {
   Range carry[kMaxCarries];
 };
 
-// Immutable; thread-safe.
+// Immutable; thread-safe. Launches have up to 12 KB of parameters: CUDA 12.1 and driver 530 at least.
 class GatherImagesKernel {
  public:
   explicit GatherImagesKernel(const GatherImagesShape& shape);

@@ -51,10 +51,13 @@ if sanitizer=$(command -v compute-sanitizer); then
         --data="$data/${graph#*:}" --device=cuda:0 --max_batches=3 --progress=off
     done
   done
-  check "$sanitizer" --tool memcheck --error-exitcode 3 "$bundle/bin/normalize_stage_cuda_test"
+  for test in normalize_stage_cuda_test gather_images_cuda_test gather_rows_cuda_test; do
+    check "$sanitizer" --tool memcheck --error-exitcode 3 "$bundle/bin/$test"
+  done
 fi
 [ -n "$quick" ] || python3 "$here/rates.py" "$bundle" "$data"
 [ -n "$quick" ] || "$bundle/bin/link_bench"
+[ -n "$quick" ] || "$bundle/bin/resident_bench" cifar "$data/cifar" cuda:0
 [ -n "$quick" ] || "$bundle/bin/overlap_bench"
 [ -n "$quick" ] || "$bundle/bin/array_bench" "$data/array.npy" cuda:0 4
 echo "$passed passed, $failed failed"
