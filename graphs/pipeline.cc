@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kMaxThreads = 4096, kMinIoThreads = 4;
+constexpr int kMaxThreads = 4096, kMinIoThreads = 4, kMostForKept = 10;
 
 absl::Status CheckThreads(const char* name, int threads) {
   if (threads >= 0 && threads <= kMaxThreads) return absl::OkStatus();
@@ -124,14 +124,15 @@ void ChooseThreads(int asked, const std::vector<PlannedOutput>& plans, PipelineI
   const CpuBudget budget = GetCpuBudget();
   info.threads = asked > 0 ? asked : budget.threads;
   info.threads_reason = asked > 0 ? "as asked" : budget.reason;
-  // The consumer and the device's thread then have no time to sleep: a worker in the place of one
-  // would only hold it up.
+  // Then tasks take microseconds: of more workers some only look for work, and hold up the others,
+  // the consumer and the device's thread.
   const bool all_kept = std::all_of(plans.begin(), plans.end(), [](const PlannedOutput& output) {
     return output.plan.only_launches();
   });
-  if (asked > 0 || !all_kept || budget.threads <= 2) return;
-  info.threads -= 2;
-  info.threads_reason += ", less two: all samples are kept";
+  const int enough = std::clamp(budget.threads - 2, 1, kMostForKept);
+  if (asked > 0 || !all_kept || budget.threads <= enough) return;
+  info.threads = enough;
+  info.threads_reason += "; all samples are kept, more would be in each other's way";
 }
 
 // One set a device; all share the threads.

@@ -33,7 +33,7 @@ class GatherSteps {
   }
 
   // Rows a task.
-  static constexpr int kChunkRows = 512;
+  static constexpr int kChunkRows = 256;
 
  private:
   void Fail(BatchWork& work, int row, size_t link, const absl::Status& status) const;

@@ -8,12 +8,21 @@
 
 namespace penstock {
 
-// One message for the whole batch, whatever its size: waking workers takes time.
+namespace {
+
+// To hand over a message takes the device's thread as long as a worker takes for many rows: a
+// worker hands on a part of what it gets.
+constexpr int kMessageRows = 2 * GatherSteps::kChunkRows;
+
+}  // namespace
+
 void Scheduler::SubmitRows(const EnvelopePtr& envelope) {
   envelope->hold = flow_->Hold();
   const int rows = envelope->work->count();
   envelope->work->remaining = std::max(1, Chunks(rows, GatherSteps::kChunkRows));
-  flow_->SubmitRows({envelope, 0, rows, {}});
+  for (int begin = 0; begin == 0 || begin < rows; begin += kMessageRows) {
+    flow_->SubmitRows({envelope, begin, std::min(rows, begin + kMessageRows), {}});
+  }
 }
 
 void Scheduler::Rows(const Chunk& chunk) {

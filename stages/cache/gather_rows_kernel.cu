@@ -33,6 +33,19 @@ __device__ void CopyBytes(const std::byte* from, size_t bytes, std::byte* to) {
   for (size_t i = threadIdx.x; i < bytes; i += blockDim.x) to[i] = from[i];
 }
 
+__device__ void CopyRange(const std::byte* from, int64_t bytes, std::byte* to) {
+  if (!IsAligned(reinterpret_cast<uint64_t>(from) | reinterpret_cast<uint64_t>(to))) {
+    return CopyBytes(from, bytes, to);
+  }
+  for (int64_t first = 0; first < bytes; first += kPieceBytes) {
+    const auto words = static_cast<int>(min(bytes - first, kPieceBytes) / kWord);
+    CopyWords(reinterpret_cast<const uint4*>(from + first), words,
+              reinterpret_cast<uint4*>(to + first));
+  }
+  const int64_t whole = bytes / kWord * kWord;
+  CopyBytes(from + whole, bytes - whole, to + whole);
+}
+
 __global__ void __launch_bounds__(kThreads) GatherRows(const __grid_constant__ GatherRowsWork work) {
   const int64_t pieces = (work.row_bytes + kPieceBytes - 1) / kPieceBytes;
   for (int64_t i = blockIdx.x; i < pieces * work.rows; i += gridDim.x) {
@@ -43,17 +56,10 @@ __global__ void __launch_bounds__(kThreads) GatherRows(const __grid_constant__ G
     const int64_t row = number - batch.first, first = i % pieces * kPieceBytes;
     const int64_t bytes = min(kPieceBytes, work.row_bytes - first);
     const auto* from = reinterpret_cast<const std::byte*>(batch.entries[row].address) + first;
-    std::byte* to = batch.out + row * work.row_bytes + first;
-    if (IsAligned(reinterpret_cast<uint64_t>(from)) && IsAligned(reinterpret_cast<uint64_t>(to))) {
-      const int words = static_cast<int>(bytes / kWord);
-      CopyWords(reinterpret_cast<const uint4*>(from), words, reinterpret_cast<uint4*>(to));
-      CopyBytes(from + words * kWord, bytes % kWord, to + words * kWord);
-    } else {
-      CopyBytes(from, bytes, to);
-    }
+    CopyRange(from, bytes, batch.out + row * work.row_bytes + first);
   }
   for (int i = blockIdx.x; i < work.carries; i += gridDim.x) {
-    CopyBytes(work.carry[i].from, work.carry[i].bytes, work.carry[i].to);
+    CopyRange(work.carry[i].from, work.carry[i].bytes, work.carry[i].to);
   }
 }
 

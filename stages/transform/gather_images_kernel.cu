@@ -9,6 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr int kThreads = 192;
+constexpr int kBlocksAtOnce = 8;  // On each processor; they hide how long loads take.
 constexpr int64_t kMaxBlocks = 1024;  // A few for each processor of any device.
 constexpr int kWord = 16;
 constexpr int kBandBytes = 6144;  // Of the input, about.
@@ -18,8 +19,9 @@ template <class Item, int kSide>
 struct Parameters {
   GatherImagesCall call;
   int32_t in_width, channels, height, width, band, bands;
-  int16_t source_y[kSide], source_x[kSide];
-  Item results[GatherImagesShape::kMaxChannels][256];
+  alignas(kWord) int16_t source_y[kSide];
+  alignas(kWord) int16_t source_x[kSide];
+  alignas(kWord) Item results[GatherImagesShape::kMaxChannels][256];
   Item fill[GatherImagesShape::kMaxChannels];
 };
 
@@ -88,35 +90,70 @@ __device__ void StoreRows(const Image<Item, kSide>& image, int top, int bottom, 
   }
 }
 
+// Parameters into shared memory, word by word: what differs from thread to thread is served one by
+// one.
+template <class T>
+__device__ void CopyParameters(const T& from, size_t bytes, T& to) {
+  for (size_t i = threadIdx.x; i < bytes / kWord; i += kThreads) {
+    reinterpret_cast<uint4*>(&to)[i] = reinterpret_cast<const uint4*>(&from)[i];
+  }
+}
+
+// The entry of image `number` of the call, and where the image goes.
+template <class Item, int kSide>
+__device__ GatherImageEntry LoadEntry(const Parameters<Item, kSide>& p, int number, int64_t items,
+                                      Item*& out) {
+  int b = p.call.batches - 1;
+  while (p.call.batch[b].first > number) --b;
+  const GatherImagesCall::Batch& batch = p.call.batch[b];
+  const int index = number - batch.first;
+  out = reinterpret_cast<Item*>(batch.out) + index * items;
+  return batch.entries[index];
+}
+
+// `bytes` from `from` to `to`, by the whole block. They may come over the link, where each load takes
+// microseconds: whole words, and several on the way.
+__device__ void CopyRange(const std::byte* from, size_t bytes, std::byte* to) {
+  const bool aligned =
+      (reinterpret_cast<uint64_t>(from) | reinterpret_cast<uint64_t>(to)) % kWord == 0;
+  const size_t words = aligned ? bytes / kWord : 0;
+#pragma unroll 4
+  for (size_t i = threadIdx.x; i < words; i += kThreads) {
+    reinterpret_cast<uint4*>(to)[i] = __ldg(reinterpret_cast<const uint4*>(from) + i);
+  }
+  for (size_t i = words * kWord + threadIdx.x; i < bytes; i += kThreads) to[i] = from[i];
+}
+
+// The last blocks, which have the least to do.
 __device__ void CarryAlong(const GatherImagesCall& call) {
-  for (int i = blockIdx.x; i < call.carries; i += gridDim.x) {
-    const GatherImagesCall::Range& range = call.carry[i];
-    for (size_t k = threadIdx.x; k < range.bytes; k += kThreads) range.to[k] = range.from[k];
+  for (int i = gridDim.x - 1 - blockIdx.x; i < call.carries; i += gridDim.x) {
+    CopyRange(call.carry[i].from, call.carry[i].bytes, call.carry[i].to);
   }
 }
 
 template <class Item, int kSide, bool kPlanar>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     GatherImages(const __grid_constant__ Parameters<Item, kSide> p, bool whole_words) {
   extern __shared__ uint4 tile[];
-  __shared__ Item results[GatherImagesShape::kMaxChannels][256];
-  __shared__ int16_t source_y[kSide], source_x[kSide];
-  for (int i = threadIdx.x; i < 256 * p.channels; i += kThreads) {
-    results[i / 256][i % 256] = p.results[i / 256][i % 256];
-  }
-  for (int i = threadIdx.x; i < kSide; i += kThreads) {
-    source_y[i] = p.source_y[i];
-    source_x[i] = p.source_x[i];
-  }
-  __syncthreads();
+  alignas(kWord) __shared__ Item results[GatherImagesShape::kMaxChannels][256];
+  alignas(kWord) __shared__ int16_t source_y[kSide], source_x[kSide];
   const int pitch = p.in_width * p.channels;
   const int64_t items = int64_t{p.height} * p.width * p.channels;
-  for (int i = blockIdx.x; i < p.call.images * p.bands; i += gridDim.x) {
-    const int number = i / p.bands;
-    int b = p.call.batches - 1;
-    while (p.call.batch[b].first > number) --b;
-    const int index = number - p.call.batch[b].first;
-    const GatherImageEntry entry = p.call.batch[b].entries[index];
+  const int bands = p.call.images * p.bands;
+  // The next entry is on its way over the link while other work is done.
+  Item* next_out = nullptr;
+  GatherImageEntry next;
+  int i = blockIdx.x;
+  if (i < bands) next = LoadEntry(p, i / p.bands, items, next_out);
+  CarryAlong(p.call);
+  CopyParameters(p.results, p.channels * sizeof p.results[0], results);
+  CopyParameters(p.source_y, sizeof p.source_y, source_y);
+  CopyParameters(p.source_x, sizeof p.source_x, source_x);
+  __syncthreads();
+  for (; i < bands; i += gridDim.x) {
+    const GatherImageEntry entry = next;
+    Item* const out = next_out;
+    if (i + gridDim.x < bands) next = LoadEntry(p, (i + gridDim.x) / p.bands, items, next_out);
     const int y = static_cast<int>(entry.y & ~GatherImageEntry::kFlip);
     const int top = i % p.bands * p.band, bottom = min(p.height, top + p.band);
     int first = kSide, last = -1;
@@ -136,7 +173,6 @@ __global__ void __launch_bounds__(kThreads)
         static_cast<int>(entry.x),
         (entry.y & GatherImageEntry::kFlip) != 0};
     __syncthreads();
-    Item* out = reinterpret_cast<Item*>(p.call.batch[b].out) + index * items;
     if (whole_words) {
       StoreRows<Item, kSide, kPlanar, kWord / sizeof(Item)>(image, top, bottom, out);
     } else {
@@ -144,7 +180,6 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();  // All are done with the tile.
   }
-  CarryAlong(p.call);
 }
 
 template <class Item, int kSide>
