@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "penstock/memory/spin_lock.h"
+
 namespace penstock {
 
 // Keeps what is given to it until somebody takes it. Thread-safe.
@@ -15,18 +17,18 @@ class FreeList {
  public:
   // Null if the list is empty: the caller then makes one.
   std::unique_ptr<T> TryTake() {
-    std::lock_guard lock(mutex_);
+    const auto lock = SpinLock(mutex_);
     if (free_.empty()) return nullptr;
     std::unique_ptr<T> object = std::move(free_.back());
     free_.pop_back();
     return object;
   }
   void Give(std::unique_ptr<T> object) {
-    std::lock_guard lock(mutex_);
+    const auto lock = SpinLock(mutex_);
     free_.push_back(std::move(object));
   }
   size_t size() const {
-    std::lock_guard lock(mutex_);
+    const auto lock = SpinLock(mutex_);
     return free_.size();
   }
 

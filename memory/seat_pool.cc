@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "penstock/memory/check.h"
+#include "penstock/memory/spin_lock.h"
 #include "penstock/memory/status_macros.h"
 
 namespace penstock {
@@ -69,7 +70,7 @@ SeatPool::~SeatPool() {
 }
 
 Seat* SeatPool::TryAcquire() {
-  std::lock_guard lock(mutex_);
+  const auto lock = SpinLock(mutex_);
   if (free_.empty()) return nullptr;
   Seat* const seat = free_.back();
   free_.pop_back();
@@ -88,7 +89,7 @@ absl::Status SeatPool::ReturnBehind(Seat* seat, StreamRef stream, Lease lease) {
   busy.push_back(event);
   Hook hook;
   {
-    const std::lock_guard lock(order_mutex_);
+    const auto lock = SpinLock(order_mutex_);
     PENSTOCK_RETURN_IF_ERROR(event->Record(stream));
     hook = HandIn({seat, std::move(busy), std::move(lease), id});
   }
@@ -100,7 +101,7 @@ SeatPool::Hook SeatPool::HandIn(Returning returning) {
   Seat* const seat = returning.seat;
   const auto index = static_cast<size_t>(seat->index);
   PENSTOCK_CHECK(index < seats_.size() && seat == &seats_[index], "a seat of another SeatPool");
-  const std::lock_guard lock(mutex_);
+  const auto lock = SpinLock(mutex_);
   PENSTOCK_CHECK(held_[index], "a seat was returned twice");
   held_[index] = false;
   returned_.push_back(std::move(returning));
@@ -112,7 +113,7 @@ SeatPool::Hook SeatPool::HandIn(Returning returning) {
 void SeatPool::Run(const Hook& hook) {
   if (hook == nullptr) return;
   (*hook)();
-  const std::lock_guard lock(mutex_);
+  const auto lock = SpinLock(mutex_);
   if (--hooks_running_ == 0) hook_ended_.notify_all();
 }
 
@@ -160,7 +161,7 @@ std::vector<SeatPool::Returning> SeatPool::TakePassed(bool look_at_all,
 absl::StatusOr<int> SeatPool::Collect(bool look_at_all) {
   const std::lock_guard collect_lock(collect_mutex_);
   {
-    const std::lock_guard lock(mutex_);
+    const auto lock = SpinLock(mutex_);
     std::move(returned_.begin(), returned_.end(), std::back_inserter(returning_));
     returned_.clear();
     if (returning_.empty()) return 0;
@@ -175,7 +176,7 @@ absl::StatusOr<int> SeatPool::Collect(bool look_at_all) {
       first_error.Update(lease_check_->Poison(*returning.seat, std::move(returning.lease)));
     }
   }
-  const std::lock_guard lock(mutex_);
+  const auto lock = SpinLock(mutex_);
   for (const Returning& returning : taken) free_.push_back(returning.seat);
   collected_ += static_cast<int64_t>(taken.size());
   unfree_ -= static_cast<int>(taken.size());
@@ -194,7 +195,7 @@ void SeatPool::SetOnReturn(std::function<void()> hook) {
 }
 
 SeatPool::Counts SeatPool::counts() const {
-  std::lock_guard lock(mutex_);
+  const auto lock = SpinLock(mutex_);
   Counts counts;
   counts.free = static_cast<int>(free_.size());
   counts.returning = unfree_;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "penstock/memory/spin_lock.h"
 
 namespace penstock {
 namespace {
@@ -28,7 +29,7 @@ void Delivery::Put(int64_t generation, int64_t slot, Item item) {
 // lock.
 void Delivery::Put(absl::Span<Slot> slots) {
   {
-    const std::lock_guard lock(mutex_);
+    const auto lock = SpinLock(mutex_);
     if (cancelled_ || final_) return;
     for (Slot& slot : slots) {
       if (slot.generation == generation_) items_.emplace(slot.slot, std::move(slot.item));
@@ -62,7 +63,7 @@ void Delivery::Cancel() {
 absl::StatusOr<std::optional<DeviceBatch>> Delivery::Next(absl::Duration timeout) {
   const absl::Time start = absl::Now(), deadline = start + timeout;
   bool asked = false;
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = SpinLock(mutex_);
   if (!Ready()) LookOut(lock);
   while (!Ready()) {
     const absl::Time until = asked ? deadline : std::min(deadline, start + kLogAfter);
@@ -87,14 +88,14 @@ absl::StatusOr<std::optional<DeviceBatch>> Delivery::Next(absl::Duration timeout
   return Take();
 }
 
-void Delivery::LookOut(std::unique_lock<std::mutex>& lock) const {
+void Delivery::LookOut(std::unique_lock<std::mutex>& lock) {
   const auto until = std::chrono::steady_clock::now() + kLookOut;
   while (!Ready() && std::chrono::steady_clock::now() < until) {
     const int64_t seen = changes_;
     lock.unlock();
     while (changes_ == seen && std::chrono::steady_clock::now() < until) {
     }
-    lock.lock();
+    lock = SpinLock(mutex_);
   }
 }
 

@@ -53,7 +53,7 @@ class Delivery {
 
  private:
   // Looks out for a moment for anything that may have come; without the lock.
-  void LookOut(std::unique_lock<std::mutex>& lock) const;
+  void LookOut(std::unique_lock<std::mutex>& lock);
   bool Ready() const { return cancelled_ || final_ || items_.contains(next_); }
   absl::StatusOr<std::optional<DeviceBatch>> Take();
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "penstock/memory/spin_lock.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/scheduler/start_thread.h"
 
@@ -54,7 +55,7 @@ DeviceQueue::~DeviceQueue() {
 
 void DeviceQueue::Submit(UploadJob job) {
   {
-    const std::lock_guard lock(mutex_);
+    const auto lock = SpinLock(mutex_);
     jobs_.push_back(std::move(job));
     has_jobs_ = true;
   }
@@ -77,11 +78,11 @@ void DeviceQueue::Unwatch(const SeatPool* pool) {
   watched_.erase(found);
 }
 
+// Either this sees that the thread is asleep, or the thread, which says so first, sees woken_.
 void DeviceQueue::Wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    woken_ = true;
-  }
+  woken_ = true;
+  if (!asleep_) return;
+  { const std::lock_guard lock(mutex_); }  // It has gone to sleep by then, or has seen it.
   changed_.notify_all();
 }
 
@@ -132,6 +133,7 @@ bool DeviceQueue::Work(bool look_at_all, bool& seats_pending) {
 
 bool DeviceQueue::Sleep(bool seats_pending, std::chrono::microseconds& duration) {
   std::unique_lock lock(mutex_);
+  asleep_ = true;
   const auto ready = [this] { return woken_ || !jobs_.empty(); };
   const bool busy = current_ != nullptr || !in_flight_.empty();
   if (busy || seats_pending) {
@@ -141,6 +143,7 @@ bool DeviceQueue::Sleep(bool seats_pending, std::chrono::microseconds& duration)
     changed_.wait(lock, [&] { return stopping_ || ready(); });
     if (stopping_ && !ready()) return false;
   }
+  asleep_ = false;
   woken_ = false;
   return true;
 }
@@ -159,7 +162,7 @@ bool DeviceQueue::TakeJob() {
   if (current_ != nullptr) return true;
   if (!has_jobs_) return false;
   {
-    const std::lock_guard lock(mutex_);
+    const auto lock = SpinLock(mutex_);
     const auto lowest =
         std::min_element(jobs_.begin(), jobs_.end(),
                          [](const UploadJob& a, const UploadJob& b) { return a.order < b.order; });

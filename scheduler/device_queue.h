@@ -94,7 +94,8 @@ class DeviceQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<UploadJob> jobs_;
-  bool stopping_ = false, woken_ = false;
+  bool stopping_ = false;
+  std::atomic<bool> woken_{false}, asleep_{false};
   std::atomic<bool> has_jobs_{false}, has_work_{false};
   std::atomic<int64_t> busy_ns_{0}, polling_ns_{0};
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <latch>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -94,18 +95,18 @@ absl::Status RowCache::Read(int64_t begin, int64_t end, std::byte* to) {
   const int64_t rows =
       std::max<int64_t>(1, kBlockBytes / static_cast<int64_t>(plan_.cache.pitch));
   const int64_t blocks = (end - begin + rows - 1) / rows;
-  absl::BlockingCounter left(static_cast<int>(blocks));
+  std::latch left(static_cast<ptrdiff_t>(blocks));
   std::vector<IoPool::Job> jobs;
   for (int64_t first = begin; first < end; first += rows) {
     const Block block = {first, std::min(end, first + rows),
                          to + (first - begin) * static_cast<int64_t>(plan_.cache.pitch)};
     jobs.emplace_back([this, block, &left](FileReader& reader) {
       ReadBlock(block, reader);
-      left.DecrementCount();
+      left.count_down();
     });
   }
   io_.Submit(std::move(jobs));
-  left.Wait();
+  left.wait();
   const std::lock_guard lock(failure_mutex_);
   return failure_;
 }

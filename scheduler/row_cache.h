@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/blocking_counter.h"
 #include "penstock/memory/buffer.h"
 #include "penstock/memory/device.h"
 #include "penstock/scheduler/counters.h"

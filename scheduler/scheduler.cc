@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "penstock/memory/spin_lock.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/scheduler/cpu_budget.h"
 
@@ -183,7 +184,7 @@ bool Scheduler::AdmitNext() {
 void Scheduler::SubmitBatch(const BatchSpec& spec, Seat* seat) {
   auto envelope = std::make_shared<Envelope>();
   {
-    const std::lock_guard lock(works_mutex_);
+    const auto lock = SpinLock(works_mutex_);
     envelope->work = std::move(idle_works_.back());
     idle_works_.pop_back();
   }

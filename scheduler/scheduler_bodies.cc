@@ -4,6 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/time/clock.h"
+#include "penstock/memory/spin_lock.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/scheduler/scheduler.h"
 
@@ -236,7 +237,7 @@ void Scheduler::Deliver(absl::Span<const EnvelopePtr> batches) {
   // Before the items go out: their consumer may release the seats at once, and the next admission
   // needs a work for each.
   {
-    const std::lock_guard lock(works_mutex_);
+    const auto lock = SpinLock(works_mutex_);
     for (const EnvelopePtr& envelope : batches) idle_works_.push_back(std::move(envelope->work));
   }
   in_flight_ -= static_cast<int>(batches.size());

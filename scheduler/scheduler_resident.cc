@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "penstock/memory/spin_lock.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/scheduler/scheduler.h"
 
@@ -42,7 +43,7 @@ void Scheduler::FillRows(const Chunk& chunk) {
   if (work.failed()) return Deliver({&chunk.envelope, 1});
   work.tensors = device_->Tensors(work);
   {
-    const std::lock_guard lock(launch_mutex_);
+    const auto lock = SpinLock(launch_mutex_);
     to_launch_.push_back(chunk.envelope);
   }
   resources_.queue->CallForWork();
@@ -51,7 +52,7 @@ void Scheduler::FillRows(const Chunk& chunk) {
 bool Scheduler::LaunchReady() {
   std::vector<EnvelopePtr> ready;
   {
-    const std::lock_guard lock(launch_mutex_);
+    const auto lock = SpinLock(launch_mutex_);
     ready.swap(to_launch_);
   }
   std::sort(ready.begin(), ready.end(), [](const EnvelopePtr& a, const EnvelopePtr& b) {

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "absl/time/clock.h"
+#include "penstock/memory/spin_lock.h"
 #include "penstock/scheduler/cpu_budget.h"
 #include "penstock/scheduler/scheduler.h"
 
@@ -43,7 +44,7 @@ StageStatistics Counted(std::string name, std::string place, const StepCounter& 
 
 void Scheduler::CountDelivered(const std::optional<DeviceBatch>& batch) {
   const absl::Time now = absl::Now();
-  const std::lock_guard lock(delivered_mutex_);
+  const auto lock = SpinLock(delivered_mutex_);
   if (!batch) {
     epoch_start_ = now;
     return;
@@ -123,7 +124,7 @@ RunStatistics Scheduler::Statistics() const {
   RunStatistics s;
   const Device& device = *resources_.queue->device();
   const SeatPool::Counts counts = pool_->counts();
-  const std::lock_guard lock(delivered_mutex_);
+  const auto lock = SpinLock(delivered_mutex_);
   s.device = device.name();
   s.rank = plan_.rank;
   s.world = plan_.world;
