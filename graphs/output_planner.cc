@@ -114,10 +114,10 @@ absl::Status OutputPlanner::OpenSource() {
                                   "' is unbounded and cannot be shuffled; expected shuffle: NONE"));
   }
   if (!plan.source->size() && plan.devices > 1) {
-    AddError(source_node_,
-             absl::InvalidArgumentError(absl::StrCat("is unbounded and can feed one device only, "
-                                                     "not ",
-                                                     plan.devices, "; name one, or one a process")));
+    AddError(source_node_, absl::InvalidArgumentError(
+                               absl::StrCat("is unbounded and can feed one device only, "
+                                            "not ",
+                                            plan.devices, "; name one, or one a process")));
   }
   return absl::OkStatus();
 }

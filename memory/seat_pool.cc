@@ -141,8 +141,7 @@ SeatPool::Iterator SeatPool::EndOfPassedRun(Iterator begin, Iterator end,
   return Passed(*begin, first_error) ? std::next(begin) : begin;
 }
 
-std::vector<SeatPool::Returning> SeatPool::TakePassed(bool look_at_all,
-                                                     absl::Status& first_error) {
+std::vector<SeatPool::Returning> SeatPool::TakePassed(bool look_at_all, absl::Status& first_error) {
   std::vector<Returning> taken, kept;
   for (Iterator at = returning_.begin(); at != returning_.end();) {
     const Iterator passed = EndOfPassedRun(at, returning_.end(), first_error);

@@ -58,16 +58,16 @@ class SeatPool {
   // was lent for, and is only needed where leases are checked.
   void Return(Seat* seat, std::vector<std::shared_ptr<Event>> busy, Lease lease = {});
 
-  // The same, guarded by all work that is in `stream` now. Seats that come back so behind one stream
-  // are free in that order, so that one event answers for several. On an error (the device's) the
-  // seat is still the caller's.
+  // The same, guarded by all work that is in `stream` now. Seats that come back so behind one
+  // stream are free in that order, so that one event answers for several. On an error (the
+  // device's) the seat is still the caller's.
   absl::Status ReturnBehind(Seat* seat, StreamRef stream, Lease lease = {});
 
   // Frees the returned seats whose events have passed; gives how many are still returning. A device
   // error frees them too (the work will never run) and is returned: the first one of the call.
   // Blocks only where leases are checked. `look_at_all` false: gives up at the first seat that is
-  // still busy, oldest first, and does not begin before some have gathered; for one who calls often,
-  // and looks at all of them before he sleeps.
+  // still busy, oldest first, and does not begin before some have gathered; for one who calls
+  // often, and looks at all of them before he sleeps.
   absl::StatusOr<int> Collect(bool look_at_all = true);
 
   // Of a seat that was just acquired: FailedPrecondition if its last user wrote into it after

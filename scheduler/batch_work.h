@@ -29,7 +29,7 @@ struct RowWork {
   bool in_encoded_part = false;  // `place` lies in the slab.
   bool finished = true;          // Goes up finished (else encoded).
   bool kept = false;             // In the cache: nothing is read.
-  std::byte* slot = nullptr;     // Of a row that goes up to be gathered: where the source writes it.
+  std::byte* slot = nullptr;  // Of a row that goes up to be gathered: where the source writes it.
 };
 
 // What one batch runs on the device: its rows of either kind, cut into waves that an arena holds.

@@ -82,7 +82,9 @@ void DeviceQueue::Unwatch(const SeatPool* pool) {
 void DeviceQueue::Wake() {
   woken_ = true;
   if (!asleep_) return;
-  { const std::lock_guard lock(mutex_); }  // It has gone to sleep by then, or has seen it.
+  {
+    const std::lock_guard lock(mutex_);
+  }  // It has gone to sleep by then, or has seen it.
   changed_.notify_all();
 }
 

@@ -81,13 +81,13 @@ class DeviceQueue {
 
   explicit DeviceQueue(std::shared_ptr<Device> device) : device_(std::move(device)) {}
   void Run();
-  bool Work(bool look_at_all, bool& seats_pending);  // True if there was any.
+  bool Work(bool look_at_all, bool& seats_pending);                     // True if there was any.
   bool Sleep(bool seats_pending, std::chrono::microseconds& duration);  // False to end.
-  bool DoWork();      // True if there was any.
+  bool DoWork();                                                        // True if there was any.
   bool TakeJob();     // True if there is a current one.
   bool IssuePiece();  // True if something was issued.
   void FinishJob(absl::Status status);
-  bool RetirePieces();               // True if one has passed.
+  bool RetirePieces();                                 // True if one has passed.
   bool CollectSeats(bool look_at_all, bool& pending);  // True if a seat became free.
 
   const std::shared_ptr<Device> device_;

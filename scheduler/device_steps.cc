@@ -160,8 +160,7 @@ std::vector<std::pair<std::string, TensorView>> DeviceSteps::Tensors(const Batch
     view.device = device_.dl_device();
     tensors.emplace_back(spec.name, std::move(view));
   };
-  const bool has_output =
-      plan_.gather != nullptr || plan_.chain.links.size() > plan_.chain.cut;
+  const bool has_output = plan_.gather != nullptr || plan_.chain.links.size() > plan_.chain.cut;
   add(plan_.output(), has_output ? plan_.layout.outputs_at() : plan_.layout.rows_at());
   for (const FixedField& fixed : plan_.fixed) add(fixed.spec, fixed.table);
   return tensors;

@@ -63,8 +63,8 @@ struct CachePlan {
 // is taken from the cache, or, if it is not kept, from the slab's encoded part, where it goes up as
 // the source gave it. There are no finished rows then.
 //
-// One a terminal node of the graph. Immutable once made. Copies share their stages: each device of a
-// run has one.
+// One a terminal node of the graph. Immutable once made. Copies share their stages: each device of
+// a run has one.
 struct ExecutionPlan {
   std::string name;  // Of the terminal node.
   std::string source_node;

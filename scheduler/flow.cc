@@ -87,10 +87,11 @@ class Flow::Graph {
                    self->bodies_.upload(envelope,
                                         [&gateway, envelope, hold] { gateway.try_put(envelope); });
                  }),
-          deliver(graph, flow::unlimited, [self](const EnvelopePtr& envelope) {
-            self->bodies_.deliver(envelope);
-            return flow::continue_msg();
-          }),
+          deliver(graph, flow::unlimited,
+                  [self](const EnvelopePtr& envelope) {
+                    self->bodies_.deliver(envelope);
+                    return flow::continue_msg();
+                  }),
           rows(graph, flow::unlimited, [self](const Chunk& chunk) {
             self->bodies_.rows(chunk);
             return flow::continue_msg();

@@ -3,8 +3,8 @@
 //
 //   Submit ─► read (async) ─► sample (a task a chunk) ─► complete ─► upload (async) ─► deliver
 //
-// A batch that needs no reading and no upload takes a short way: SubmitRows ─► rows (a task a chunk),
-// and whoever is done last hands it on; a Hold keeps the flow from draining meanwhile.
+// A batch that needs no reading and no upload takes a short way: SubmitRows ─► rows (a task a
+// chunk), and whoever is done last hands it on; a Hold keeps the flow from draining meanwhile.
 //
 // Every message belongs to an admitted batch, so no queue here can grow; nothing in it rejects,
 // limits or blocks. Failed batches pass through all nodes. Bodies must not throw.

@@ -38,8 +38,8 @@ void GatherSteps::Fill(BatchWork& work, int begin, int end) const {
   for (size_t i = 0; i < links.size(); ++i) {
     const NodeDraws draws(plan_.seed, static_cast<uint64_t>(work.spec.epoch), links[i].random_key);
     const absl::Status status = links[i].stage->ResolveRows(
-        plan_.chain.spec(i).size(), links[i].out.size(), draws, ids,
-        tables_.Params(work, begin, i), tables_.HostParams(work, begin).stride);
+        plan_.chain.spec(i).size(), links[i].out.size(), draws, ids, tables_.Params(work, begin, i),
+        tables_.HostParams(work, begin).stride);
     if (!status.ok()) return Fail(work, begin, i, status);
   }
   std::array<uint64_t, kChunkRows> addresses;
@@ -84,8 +84,8 @@ absl::Status GatherSteps::Enqueue(absl::Span<const BatchWork* const> works,
                            seat.device + plan_.layout.outputs_at(),
                            absl::MakeConstSpan(carries).subspan(first, carried - first)};
   }
-  const absl::Status status = plan_.gather->Enqueue(
-      {device_, stream, absl::MakeConstSpan(batches).first(gathered)});
+  const absl::Status status =
+      plan_.gather->Enqueue({device_, stream, absl::MakeConstSpan(batches).first(gathered)});
   if (status.ok()) return status;
   return Prefixed(absl::StrCat("the gather of batch ", works.front()->spec.sequence), status);
 }

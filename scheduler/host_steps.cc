@@ -33,7 +33,11 @@ void GrowStaging(Seat& seat, size_t bytes) {
 }  // namespace
 
 HostSteps::HostSteps(const ExecutionPlan& plan, const SlabTables& tables, RunCounters& counters)
-    : plan_(plan), tables_(tables), counters_(counters), stored_rows_(plan.source->stored_rows()), chunk_rows_(ChunkRows(plan)) {}
+    : plan_(plan),
+      tables_(tables),
+      counters_(counters),
+      stored_rows_(plan.source->stored_rows()),
+      chunk_rows_(ChunkRows(plan)) {}
 
 void HostSteps::Fail(BatchWork& work, int row, const std::string& node,
                      const absl::Status& status) const {
@@ -180,8 +184,8 @@ void HostSteps::TakeKept(BatchWork& work, int row) const {
     std::memcpy(work.seat->host + fixed.table + row * fixed.spec.bytes(),
                 cache_->Fixed(i, sample.id), fixed.spec.bytes());
   }
-  sample.fields[plan_.field] = WholeView(
-      plan_.chain.input, reinterpret_cast<const std::byte*>(cache_->Address(sample.id)));
+  sample.fields[plan_.field] =
+      WholeView(plan_.chain.input, reinterpret_cast<const std::byte*>(cache_->Address(sample.id)));
 }
 
 absl::Status HostSteps::FinishRow(BatchWork& work, int row, ChainWorker& worker) const {
@@ -269,8 +273,8 @@ absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker
     const ImageSize got = r.resolved.size[plan_.chain.cut];
     const ImageSize want = plan_.chain.spec(plan_.chain.cut).size();
     r.resolved.failed = plan_.chain.cut == 0 ? kMaxLinks : plan_.chain.cut - 1;
-    return absl::FailedPreconditionError(absl::StrCat(CheckResolvedSize(got, want).message(),
-                                                      "; add Resize, CenterCrop or RandomResizedCrop"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        CheckResolvedSize(got, want).message(), "; add Resize, CenterCrop or RandomResizedCrop"));
   }
   const FieldView row_view = tables_.HostRow(*work.seat, row);
   work.slab_writes += row_view.bytes;

@@ -35,8 +35,8 @@ class HostSteps {
   bool nothing_to_read(const BatchWork& work) const;
   // On an I/O thread: the bytes of rows [begin, end).
   void Read(BatchWork& work, int begin, int end, FileReader& reader) const;
-  // Finish, Probe, Describe, Resolve; and for rows that go up finished, the sample stages. Of a batch
-  // that is gathered only Finish, for the rows that are not kept.
+  // Finish, Probe, Describe, Resolve; and for rows that go up finished, the sample stages. Of a
+  // batch that is gathered only Finish, for the rows that are not kept.
   void Process(const Chunk& chunk) const;
   // Once all rows are done: the batch stages, and the tables' rest.
   void Complete(BatchWork& work) const;

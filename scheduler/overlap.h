@@ -1,5 +1,6 @@
-// OverlapLog: from the time stamps of some batches, how long copies, device steps and the consumer's
-// work ran, how long copies and consumer work ran at the same time, and how long no copy ran.
+// OverlapLog: from the time stamps of some batches, how long copies, device steps and the
+// consumer's work ran, how long copies and consumer work ran at the same time, and how long no copy
+// ran.
 #pragma once
 
 #include <deque>

@@ -25,17 +25,16 @@ RowCache::RowCache(const ExecutionPlan& plan, std::shared_ptr<Device> device, Io
 }
 
 absl::StatusOr<std::unique_ptr<RowCache>> RowCache::Fill(const ExecutionPlan& plan,
-                                                         std::shared_ptr<Device> device,
-                                                         IoPool& io, RunCounters& counters) {
+                                                         std::shared_ptr<Device> device, IoPool& io,
+                                                         RunCounters& counters) {
   std::unique_ptr<RowCache> cache(new RowCache(plan, std::move(device), io, counters));
   if (plan.cache.map_file) {
     PENSTOCK_RETURN_IF_ERROR(cache->MapFile());
   } else if (plan.cache.place == CachePlace::kDevice) {
     PENSTOCK_RETURN_IF_ERROR(cache->FillDevice());
   } else {
-    PENSTOCK_RETURN_IF_ERROR(cache->FillHost(plan.cache.place == CachePlace::kPinned
-                                                 ? HostMemory::kPinned
-                                                 : HostMemory::kPageable));
+    PENSTOCK_RETURN_IF_ERROR(cache->FillHost(
+        plan.cache.place == CachePlace::kPinned ? HostMemory::kPinned : HostMemory::kPageable));
   }
   return cache;
 }
@@ -92,8 +91,7 @@ absl::Status RowCache::FillDevice() {
 }
 
 absl::Status RowCache::Read(int64_t begin, int64_t end, std::byte* to) {
-  const int64_t rows =
-      std::max<int64_t>(1, kBlockBytes / static_cast<int64_t>(plan_.cache.pitch));
+  const int64_t rows = std::max<int64_t>(1, kBlockBytes / static_cast<int64_t>(plan_.cache.pitch));
   const int64_t blocks = (end - begin + rows - 1) / rows;
   std::latch left(static_cast<ptrdiff_t>(blocks));
   std::vector<IoPool::Job> jobs;
@@ -166,9 +164,8 @@ void RowCache::Fail(int64_t id, const absl::Status& status) {
   const std::lock_guard lock(failure_mutex_);
   if (!failure_.ok() && failed_id_ <= id) return;
   failed_id_ = id;
-  failure_ = Prefixed(absl::StrCat("node '", plan_.source_node, "', sample '",
-                                   plan_.source->key(id), "'"),
-                      status);
+  failure_ = Prefixed(
+      absl::StrCat("node '", plan_.source_node, "', sample '", plan_.source->key(id), "'"), status);
 }
 
 }  // namespace penstock

@@ -52,8 +52,8 @@ class RowCache {
   absl::Status Read(int64_t begin, int64_t end, std::byte* to);
   void ReadBlock(const Block& block, FileReader& reader);
   absl::Status ReadStored(const Block& block, FileReader& reader);
-  absl::Status ReadSample(int64_t id, std::byte* row, std::vector<std::byte>& bytes, Scratch& scratch,
-                          FileReader& reader);
+  absl::Status ReadSample(int64_t id, std::byte* row, std::vector<std::byte>& bytes,
+                          Scratch& scratch, FileReader& reader);
   void Fail(int64_t id, const absl::Status& status);
 
   const ExecutionPlan& plan_;

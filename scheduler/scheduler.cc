@@ -56,8 +56,7 @@ absl::Status Scheduler::Start() {
   first_admission_ = epoch_start_ = absl::Now();
   std::function<bool()> launch;
   if (plan_.only_launches()) launch = [this] { return LaunchReady(); };
-  resources_.queue->Watch(
-      pool_, [this] { OnSeatsFree(); }, std::move(launch));
+  resources_.queue->Watch(pool_, [this] { OnSeatsFree(); }, std::move(launch));
   if (!plan_.source->size()) {
     static_cast<UnboundedSource&>(*plan_.source).SetListener([this] { Admit(); });
   }

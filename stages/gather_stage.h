@@ -1,6 +1,6 @@
 // The contract of a gather form: what runs on the device when samples are kept ready for it (see
-// Cache). One launch takes each row of a batch, or of several, from where it lies, in the order of the
-// batch, runs a whole chain of sample stages on it, and writes the delivered tensor.
+// Cache). One launch takes each row of a batch, or of several, from where it lies, in the order of
+// the batch, runs a whole chain of sample stages on it, and writes the delivered tensor.
 //
 // The host works out one packed entry a row, in page-locked memory that the device reads in place;
 // nothing else goes up with a batch whose rows are all kept.
@@ -24,9 +24,9 @@ namespace penstock {
 
 // The Params of each stage of a sequence, for `count` rows.
 struct ParamRows {
-  const std::byte* first = nullptr;   // Of row 0.
-  size_t stride = 0;                  // From row to row.
-  absl::Span<const size_t> offsets;   // By stage, within a row.
+  const std::byte* first = nullptr;  // Of row 0.
+  size_t stride = 0;                 // From row to row.
+  absl::Span<const size_t> offsets;  // By stage, within a row.
 
   template <class Params>
   const Params& At(size_t stage, int64_t row) const {

@@ -47,8 +47,8 @@ class Random {
     }
     return block_[used_++];
   }
-  // Uniform over [0, n), n > 0, without bias: Lemire, "Fast Random Integer Generation in an Interval"
-  // (2019), which rejects the few products that would favour some values.
+  // Uniform over [0, n), n > 0, without bias: Lemire, "Fast Random Integer Generation in an
+  // Interval" (2019), which rejects the few products that would favour some values.
   int32_t Uniform(int32_t n) {
     const auto range = static_cast<uint32_t>(n);
     uint64_t product = uint64_t{Bits()} * range;
@@ -79,8 +79,8 @@ class Random {
   int used_ = 4;  // Of block_.
 };
 
-// The draws of one node in one epoch, for many samples at a time: what they have in common is worked
-// out once, and their first blocks together. Thread-safe.
+// The draws of one node in one epoch, for many samples at a time: what they have in common is
+// worked out once, and their first blocks together. Thread-safe.
 class NodeDraws {
  public:
   NodeDraws(uint64_t seed, uint64_t epoch, uint64_t random_key);

@@ -64,8 +64,8 @@ class Registry {
   // The one that StageRegistration fills.
   static Registry& Default();
 
-  // A host stage, source, batch stage or plan stage, by `Stage::Options`; or a device or gather form,
-  // whose sequence is its HostStages.
+  // A host stage, source, batch stage or plan stage, by `Stage::Options`; or a device or gather
+  // form, whose sequence is its HostStages.
   template <class Stage>
   void Add();
   // A source made by `make` (to hand a test's or a program's own object to it).

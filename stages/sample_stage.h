@@ -51,8 +51,8 @@ class SampleStage {
   virtual size_t params_bytes() const = 0;
   virtual absl::Status Probe(const FieldView& encoded, ImageSize& size) const = 0;
   virtual absl::Status Resolve(ImageSize& size, Random& random, std::byte* params) const = 0;
-  // Resolve() for samples that all have `size` and must come to be `out`: the Params of ids[i] go to
-  // params + i * stride. An error is that of the first sample that has one.
+  // Resolve() for samples that all have `size` and must come to be `out`: the Params of ids[i] go
+  // to params + i * stride. An error is that of the first sample that has one.
   virtual absl::Status ResolveRows(ImageSize size, ImageSize out, const NodeDraws& draws,
                                    absl::Span<const int64_t> ids, std::byte* params,
                                    size_t stride) const = 0;

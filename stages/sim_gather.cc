@@ -59,8 +59,7 @@ absl::Status SimGatherBodies::Enqueue(const GatherCall& call) const {
   });
 }
 
-absl::Status SimGatherBodies::RunRow(const std::byte* entry, std::byte* out,
-                                     Worker& worker) const {
+absl::Status SimGatherBodies::RunRow(const std::byte* entry, std::byte* out, Worker& worker) const {
   FieldView in = views_.front();
   std::memcpy(&in.address, entry, sizeof in.address);
   if (stages_.empty()) std::memcpy(out, in.data(), in.bytes);

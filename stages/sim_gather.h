@@ -41,7 +41,8 @@ template <class... Host>
 class SimGather final : public GatherForm<DeviceKind::kSim, Host...> {
  public:
   explicit SimGather(const Host&... host)
-      : GatherForm<DeviceKind::kSim, Host...>(host...), bodies_(std::vector<const SampleStage*>{&host...}) {}
+      : GatherForm<DeviceKind::kSim, Host...>(host...),
+        bodies_(std::vector<const SampleStage*>{&host...}) {}
 
   size_t entry_bytes() const override { return bodies_.entry_bytes(); }
   absl::Status Prepare(absl::Span<const FieldSpec> specs) override {

@@ -36,8 +36,8 @@ class GatherRowsCuda final : public GatherForm<DeviceKind::kCuda> {
     GatherRowsWork work;
     work.row_bytes = row_bytes_;
     for (const GatherBatch& batch : call.batches) {
-      work.batch[work.batches++] = {
-          reinterpret_cast<const GatherRowsWork::Entry*>(batch.entries), batch.out, work.rows};
+      work.batch[work.batches++] = {reinterpret_cast<const GatherRowsWork::Entry*>(batch.entries),
+                                    batch.out, work.rows};
       work.rows += batch.count;
       for (const Carry& carry : batch.carries) {
         work.carry[work.carries++] = {carry.to, carry.from, carry.bytes};

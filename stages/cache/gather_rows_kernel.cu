@@ -46,7 +46,8 @@ __device__ void CopyRange(const std::byte* from, int64_t bytes, std::byte* to) {
   CopyBytes(from + whole, bytes - whole, to + whole);
 }
 
-__global__ void __launch_bounds__(kThreads) GatherRows(const __grid_constant__ GatherRowsWork work) {
+__global__ void __launch_bounds__(kThreads)
+    GatherRows(const __grid_constant__ GatherRowsWork work) {
   const int64_t pieces = (work.row_bytes + kPieceBytes - 1) / kPieceBytes;
   for (int64_t i = blockIdx.x; i < pieces * work.rows; i += gridDim.x) {
     const auto number = static_cast<int32_t>(i / pieces);

@@ -35,9 +35,9 @@ class ImageGather {
                        const std::vector<int32_t>& rows, const std::vector<int32_t>& columns,
                        const std::array<uint8_t, 4>& fill) {
     if (std::max(rows.size(), columns.size()) > GatherImagesShape::kMaxSide) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("images of ", rows.size(), "x", columns.size(),
-                       " with their padding are larger than ", GatherImagesShape::kMaxSide));
+      return absl::InvalidArgumentError(absl::StrCat("images of ", rows.size(), "x", columns.size(),
+                                                     " with their padding are larger than ",
+                                                     GatherImagesShape::kMaxSide));
     }
     const std::vector<int16_t> source_y(rows.begin(), rows.end());
     const std::vector<int16_t> source_x(columns.begin(), columns.end());
@@ -66,8 +66,8 @@ class ImageGather {
     static_assert(kMaxCarries <= GatherImagesCall::kMaxCarries);
     GatherImagesCall images;
     for (const GatherBatch& batch : call.batches) {
-      images.batch[images.batches++] = {
-          reinterpret_cast<const GatherImageEntry*>(batch.entries), batch.out, images.images};
+      images.batch[images.batches++] = {reinterpret_cast<const GatherImageEntry*>(batch.entries),
+                                        batch.out, images.images};
       images.images += batch.count;
       for (const Carry& carry : batch.carries) {
         images.carry[images.carries++] = {carry.to, carry.from, carry.bytes};
@@ -95,8 +95,8 @@ class GatherImagesCuda final : public GatherForm<DeviceKind::kCuda, Host...> {
     const NormalizeTable& table = this->template host<kStages - 1>().table();
     if constexpr (kCrops) {
       const RandomCropStage& crop = this->template host<0>();
-      return gather_.Prepare(specs.front(), out, table, crop.SourceRows(in),
-                             crop.SourceColumns(in), crop.fill());
+      return gather_.Prepare(specs.front(), out, table, crop.SourceRows(in), crop.SourceColumns(in),
+                             crop.fill());
     } else {
       return gather_.Prepare(specs.front(), out, table, WholeAxis(in.height), WholeAxis(in.width),
                              {});

@@ -2,14 +2,14 @@
 
 #include "penstock/stages/transform/gather_images_kernel.h"
 
-// A block takes bands of images in turn: it brings the rows that a band needs into shared memory, in
-// whole 16-byte words, and writes the band's results in the order of the output. Images may lie
+// A block takes bands of images in turn: it brings the rows that a band needs into shared memory,
+// in whole 16-byte words, and writes the band's results in the order of the output. Images may lie
 // behind the link, where a load takes microseconds: many blocks hide it.
 namespace penstock {
 namespace {
 
 constexpr int kThreads = 192;
-constexpr int kBlocksAtOnce = 8;  // On each processor; they hide how long loads take.
+constexpr int kBlocksAtOnce = 8;      // On each processor; they hide how long loads take.
 constexpr int64_t kMaxBlocks = 1024;  // A few for each processor of any device.
 constexpr int kWord = 16;
 constexpr int kBandBytes = 6144;  // Of the input, about.
@@ -111,8 +111,8 @@ __device__ GatherImageEntry LoadEntry(const Parameters<Item, kSide>& p, int numb
   return batch.entries[index];
 }
 
-// `bytes` from `from` to `to`, by the whole block. They may come over the link, where each load takes
-// microseconds: whole words, and several on the way.
+// `bytes` from `from` to `to`, by the whole block. They may come over the link, where each load
+// takes microseconds: whole words, and several on the way.
 __device__ void CopyRange(const std::byte* from, size_t bytes, std::byte* to) {
   const bool aligned =
       (reinterpret_cast<uint64_t>(from) | reinterpret_cast<uint64_t>(to)) % kWord == 0;

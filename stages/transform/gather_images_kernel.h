@@ -18,8 +18,8 @@ struct GatherImageEntry {
   static constexpr uint32_t kFlip = uint32_t{1} << 31;
 };
 
-// What is the same for all batches. `bits`, `source_y` and `source_x` are read by the constructor of
-// GatherImagesKernel.
+// What is the same for all batches. `bits`, `source_y` and `source_x` are read by the constructor
+// of GatherImagesKernel.
 struct GatherImagesShape {
   static constexpr int kMaxChannels = 4;
   static constexpr int kMaxSide = 1024;  // Of a padded image.
@@ -58,7 +58,8 @@ struct GatherImagesCall {
   Range carry[kMaxCarries];
 };
 
-// Immutable; thread-safe. Launches have up to 12 KB of parameters: CUDA 12.1 and driver 530 at least.
+// Immutable; thread-safe. Launches have up to 12 KB of parameters: CUDA 12.1 and driver 530 at
+// least.
 class GatherImagesKernel {
  public:
   explicit GatherImagesKernel(const GatherImagesShape& shape);

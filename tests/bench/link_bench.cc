@@ -8,8 +8,8 @@
 // (pieces of 16 MiB, at most two queued) on 1, 2 and 4 streams. The limit is a plain loop of
 // cudaMemcpyAsync over the same buffers on one stream.
 //
-// page_lock: the pinned slabs of a SeatPool of 4 GiB, and the whole pool, with as much device memory.
-// The limit is cudaHostAlloc of the same bytes.
+// page_lock: the pinned slabs of a SeatPool of 4 GiB, and the whole pool, with as much device
+// memory. The limit is cudaHostAlloc of the same bytes.
 //
 // And where there are several ("0,1"), upload, devices: the same through the queues of all at once.
 // The limit is the first one's rate alone, times their number.
