@@ -84,7 +84,7 @@ absl::Status GatherSteps::Enqueue(absl::Span<const BatchWork* const> works,
                            seat.device + plan_.layout.outputs_at(),
                            absl::MakeConstSpan(carries).subspan(first, carried - first)};
   }
-  const absl::Status status =
+  absl::Status status =
       plan_.gather->Enqueue({device_, stream, absl::MakeConstSpan(batches).first(gathered)});
   if (status.ok()) return status;
   return Prefixed(absl::StrCat("the gather of batch ", works.front()->spec.sequence), status);
