@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-constexpr const char* kLower = "lower batches_in_flight or batch_size";
+constexpr const char* kLower = "lower batches_in_flight, batch_size or the bytes of a Cache";
 
 int64_t Signed(size_t bytes) { return static_cast<int64_t>(bytes); }
 

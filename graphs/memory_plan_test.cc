@@ -93,13 +93,15 @@ TEST(SettleMemory, FlagsAreExact) {
   EXPECT_EQ(SettleMemory(outputs, options),
             absl::InvalidArgumentError(
                 "the plan takes 1536 bytes of host pinned memory, but max_pinned_bytes "
-                "(--max_pinned) allows 1535; raise it, or lower batches_in_flight or batch_size"));
+                "(--max_pinned) allows 1535; raise it, or lower batches_in_flight, batch_size or "
+                "the bytes of a Cache"));
   options.max_pinned_bytes = 0;
   options.max_device_bytes = 4303;
-  EXPECT_EQ(SettleMemory(outputs, options),
-            absl::InvalidArgumentError(
-                "the plan takes 4304 bytes of device memory, but max_device_bytes (--max_device) "
-                "allows 4303; raise it, or lower batches_in_flight or batch_size"));
+  EXPECT_EQ(
+      SettleMemory(outputs, options),
+      absl::InvalidArgumentError(
+          "the plan takes 4304 bytes of device memory, but max_device_bytes (--max_device) "
+          "allows 4303; raise it, or lower batches_in_flight, batch_size or the bytes of a Cache"));
 }
 
 // Case D17: the pool has to fit into what the container leaves, and the message says which limit.
@@ -114,7 +116,7 @@ TEST(SettleMemory, TheMachineRefusesWithItsOwnLimit) {
             absl::ResourceExhaustedError(
                 "the plan takes 1536 bytes of host pinned memory, but this process can have 1535: "
                 "memory.max is 2000, of which 464 are used; raise that limit, or lower "
-                "batches_in_flight or batch_size"));
+                "batches_in_flight, batch_size or the bytes of a Cache"));
 }
 
 TEST(SettleMemory, ProcessesOfOneJobShareTheMachine) {

@@ -85,12 +85,14 @@ bool OutputPlanner::PlaceCache() {
   cache.place = settings_.cache_place;
   std::string& why = out_.note.cache_why;
   if (cache.place == CachePlace::kAuto) {
-    cache.place = !why_not.empty()        ? CachePlace::kHost
-                  : cache.samples == size ? CachePlace::kDevice
-                                          : CachePlace::kPinned;
-    why = !why_not.empty()        ? why_not
-          : cache.samples == size ? "all samples fit"
-                                  : absl::StrCat(size, " samples take ", size * pitch, " bytes");
+    const bool within = options_.max_device_bytes == 0 || size * pitch < options_.max_device_bytes;
+    const bool fits = cache.samples == size && within;
+    cache.place = !why_not.empty() ? CachePlace::kHost
+                  : fits           ? CachePlace::kDevice
+                                   : CachePlace::kPinned;
+    why = !why_not.empty() ? why_not
+          : fits           ? "all samples fit"
+                           : absl::StrCat(size, " samples take ", size * pitch, " bytes");
   } else if (cache.place != CachePlace::kHost && !why_not.empty()) {
     AddError(cache_node_,
              absl::InvalidArgumentError(absl::StrCat("place is ", Name(cache.place), ", but ",

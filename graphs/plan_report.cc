@@ -75,7 +75,7 @@ std::string PlanReport(const PlannedOutput& output) {
                   output.note.on_device ? "device" : "host");
   if (!output.note.why.empty()) absl::StrAppend(&text, ": ", output.note.why);
   absl::StrAppend(&text, "\nhost writes per uploaded byte: ",
-                  1 + static_cast<int>(plan.batch_steps.size()), "\n");
+                  plan.only_launches() ? 0 : 1 + static_cast<int>(plan.batch_steps.size()), "\n");
   absl::StrAppendFormat(&text, "order: %s, seed %d, rank %d of %d\n",
                         plan.shuffle ? "shuffled" : "as the source numbers them", plan.seed,
                         plan.rank, plan.world);

@@ -74,9 +74,9 @@ absl::Status Scheduler::MakePool(const std::shared_ptr<Device>& device) {
   options.node = plan_.name;
   absl::StatusOr<std::shared_ptr<SeatPool>> pool = SeatPool::Create(device, std::move(options));
   if (absl::IsResourceExhausted(pool.status())) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(pool.status().message(), "; lower batches_in_flight or batch_size",
-                     plan_.memory == HostMemory::kPinned ? ", or use Pin { mode: AUTO }" : ""));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        pool.status().message(), "; lower batches_in_flight, batch_size or the bytes of a Cache",
+        plan_.memory == HostMemory::kPinned ? ", or use Pin { mode: AUTO }" : ""));
   }
   PENSTOCK_ASSIGN_OR_RETURN(pool_, std::move(pool));
   plan_.memory = pool_->memory();

@@ -165,8 +165,11 @@ RunStatistics Scheduler::Statistics() const {
   if (pool_->memory() == HostMemory::kPinned) {
     s.pinned_bytes_peak = static_cast<int64_t>(plan_.layout.host_bytes()) * plan_.seats;
   }
+  const auto kept = static_cast<int64_t>(plan_.cache.bytes());
+  if (plan_.cache.place == CachePlace::kPinned) s.pinned_bytes_peak += kept;
   s.device_bytes_peak = static_cast<int64_t>(plan_.layout.device_bytes()) * plan_.seats +
                         static_cast<int64_t>(device_->device_bytes());
+  if (plan_.cache.place == CachePlace::kDevice) s.device_bytes_peak += kept;
   s.driver_allocations_after_warmup =
       allocations_when_warm_ < 0 ? 0 : device.driver_allocations() - allocations_when_warm_;
   s.host_writes_per_byte = PerByte(counters_.slab_writes, s.bytes_uploaded);

@@ -71,7 +71,8 @@ class GatherStage {
   // Called once, at plan time, before all else. InvalidArgument: this form does not do it.
   virtual absl::Status Prepare(absl::Span<const FieldSpec> specs) = 0;
   // On the host: writes the entries of addresses.size() rows. An address may have any alignment;
-  // those of a cache's own memory are multiples of 16.
+  // those of a cache's own memory are multiples of 16. A form may
+  // read all 16-byte words that a row touches.
   virtual void Pack(absl::Span<const uint64_t> addresses, const ParamRows& params,
                     std::byte* entries) const = 0;
   // Puts the work into call.stream. Neither synchronises nor allocates. Where there are no rows at

@@ -55,12 +55,25 @@ absl::Status FileReader::Read(const Extent& extent, absl::Span<std::byte> to) {
   if (extent.bytes) {
     PENSTOCK_ASSIGN_OR_RETURN(const OpenFile* file, Keep(extent));
     if (!file->direct) return ReadAll(file->descriptor, extent, to);
-    return direct_.Read(file->descriptor, *file->direct, extent.offset, to, extent.file);
+    const absl::Status status =
+        direct_.Read(file->descriptor, *file->direct, extent.offset, to, extent.file);
+    // EINVAL: the file system wants more than its probe, which may have met a hole, has shown.
+    return absl::IsFailedPrecondition(status) ? ReadAfterAll(extent, to) : status;
   }
   PENSTOCK_ASSIGN_OR_RETURN(const int descriptor, Open(extent.file));
   absl::Status status = ReadAll(descriptor, extent, to);
   close(descriptor);
   return status;
+}
+
+// Through the page cache, from now on.
+absl::Status FileReader::ReadAfterAll(const Extent& extent, absl::Span<std::byte> to) {
+  const FileAccess access = kept_.back().access;
+  close(kept_.back().descriptor);
+  kept_.pop_back();
+  PENSTOCK_ASSIGN_OR_RETURN(const int descriptor, Open(extent.file));
+  kept_.push_back({extent.file, access, descriptor, std::nullopt});
+  return ReadAll(descriptor, extent, to);
 }
 
 absl::StatusOr<int> FileReader::Open(const std::string& path) {

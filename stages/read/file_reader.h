@@ -47,6 +47,7 @@ class FileReader {
   absl::StatusOr<int> Open(const std::string& path);
   absl::StatusOr<const OpenFile*> Keep(const Extent& extent);
   void GoDirect(OpenFile& file);
+  absl::Status ReadAfterAll(const Extent& extent, absl::Span<std::byte> to);
   void CloseAll();
 
   std::vector<OpenFile> kept_;  // The one used last stands last.

@@ -146,11 +146,12 @@ absl::StatusOr<std::vector<uint8_t>> GatherRunner::Run(const GatherChain& chain,
 }
 
 absl::Status GatherRunner::Grow(Buffer& buffer, size_t bytes, bool on_host) {
-  bytes = std::max<size_t>(bytes, 1);
-  if (buffer.size() >= bytes) return absl::OkStatus();
+  bytes = AlignUp(std::max<size_t>(bytes, 1), 16);  // Forms read whole words.
+  if (buffer.size() >= bytes + 16) return absl::OkStatus();
   buffer.Reset();
-  PENSTOCK_ASSIGN_OR_RETURN(buffer, on_host ? device_->AllocateHost(2 * bytes, HostMemory::kPinned)
-                                            : device_->AllocateDevice(2 * bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(buffer, on_host
+                                        ? device_->AllocateHost(2 * bytes + 16, HostMemory::kPinned)
+                                        : device_->AllocateDevice(2 * bytes + 16));
   return absl::OkStatus();
 }
 

@@ -82,7 +82,8 @@ TEST_F(MemoryTest, PinnedIsStrict) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("seats 1 to 3 of 3: host pinned memory: "), HasSubstr(" bytes asked"),
-                    HasSubstr("lower batches_in_flight or batch_size, or use Pin { mode: AUTO }")));
+                    HasSubstr("lower batches_in_flight, batch_size or the bytes of a Cache, or use "
+                              "Pin { mode: AUTO }")));
   EXPECT_THAT(log_, IsEmpty());
 }
 
