@@ -131,9 +131,9 @@ RunStatistics Scheduler::Statistics() const {
   s.batches = delivered_batches_;
   s.samples = delivered_samples_;
   const absl::Time last_release = absl::FromUnixNanos(last_release_ns_);
-  const bool all_back =
-      counts.held == 0 && counts.returning == 0 && last_release > first_admission_;
-  const absl::Time end = all_back ? last_release : absl::Now();
+  // With nothing on its way, time stands still: at 0 where there was no batch at all.
+  const bool idle = counts.held == 0 && counts.returning == 0;
+  const absl::Time end = idle ? std::max(last_release, first_admission_) : absl::Now();
   s.seconds = absl::ToDoubleSeconds(end - first_admission_);
   if (delivered_batches_ > 0) {
     s.first_batch_seconds = absl::ToDoubleSeconds(first_delivery_ - first_admission_);
