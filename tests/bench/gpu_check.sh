@@ -59,6 +59,6 @@ fi
 [ -n "$quick" ] || "$bundle/bin/link_bench"
 [ -n "$quick" ] || "$bundle/bin/resident_bench" cifar "$data/cifar" cuda:0
 [ -n "$quick" ] || "$bundle/bin/overlap_bench"
-[ -n "$quick" ] || "$bundle/bin/array_bench" "$data/array.npy" cuda:0 4
+[ -n "$quick" ] || "$bundle/bin/array_bench" "$data/array.npy" cuda:0 4 32 8
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
