@@ -123,6 +123,7 @@ void DeviceBatch::Release() {
   if (!waiters_.empty() && timing_ != nullptr && timing_->work_end != nullptr) {
     Keep(timing_->work_end->Record(waiters_.front().stream));
   }
+  timing_.reset();  // Its events are free before the seat is: the next batch needs as many.
   Lease lease;
   if (pool_->checks_leases()) {
     lease.batch = info_.sequence;
@@ -141,7 +142,6 @@ void DeviceBatch::Release() {
   ready_.reset();
   waiters_.clear();
   tensors_.clear();
-  timing_.reset();
   pool_.reset();
 }
 
