@@ -61,11 +61,6 @@ bool MakePageable(std::vector<PlannedOutput>& outputs) {
   return any;
 }
 
-std::string Bytes(int64_t bytes) {
-  constexpr double kMiB = 1 << 20;
-  return absl::StrFormat("%d bytes (%.1f MiB)", bytes, static_cast<double>(bytes) / kMiB);
-}
-
 // A bound, what counts against it, and what is left.
 struct Bound {
   int64_t left = 0;
@@ -74,10 +69,15 @@ struct Bound {
 
 void Nearer(int64_t need, int64_t limit, const std::string& name, Bound& nearest) {
   if (!nearest.text.empty() && nearest.left <= limit - need) return;
-  nearest = {limit - need, absl::StrCat(name, " allows ", Bytes(limit))};
+  nearest = {limit - need, absl::StrCat(name, " allows ", BytesText(limit))};
 }
 
 }  // namespace
+
+std::string BytesText(int64_t bytes) {
+  constexpr double kMiB = 1 << 20;
+  return absl::StrFormat("%d bytes (%.1f MiB)", bytes, static_cast<double>(bytes) / kMiB);
+}
 
 MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options) {
   MemoryNeed need;
@@ -125,9 +125,9 @@ absl::Status SettleMemory(std::vector<PlannedOutput>& outputs, const PlannerOpti
 
 std::string MemoryReport(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options) {
   const MemoryNeed need = AddUpMemory(outputs, options);
-  std::string text = absl::StrCat("memory of all outputs: ", Bytes(need.pinned), " pinned, ",
-                                  Bytes(need.pageable), " pageable, ", Bytes(need.device), " on ",
-                                  options.devices > 1 ? "each device" : "the device", "\n");
+  std::string text = absl::StrCat("memory of all outputs: ", BytesText(need.pinned), " pinned, ",
+                                  BytesText(need.pageable), " pageable, ", BytesText(need.device),
+                                  " on ", options.devices > 1 ? "each device" : "the device", "\n");
   Bound nearest;
   if (options.max_pinned_bytes > 0) {
     Nearer(need.pinned, options.max_pinned_bytes, "--max_pinned", nearest);
@@ -141,7 +141,7 @@ std::string MemoryReport(const std::vector<PlannedOutput>& outputs, const Planne
   }
   if (!nearest.text.empty()) absl::StrAppend(&text, "nearest limit: ", nearest.text, "\n");
   if (options.machine.memlock) {
-    absl::StrAppend(&text, "RLIMIT_MEMLOCK is ", Bytes(*options.machine.memlock),
+    absl::StrAppend(&text, "RLIMIT_MEMLOCK is ", BytesText(*options.machine.memlock),
                     ", which binds mlock() but not CUDA's page-locking\n");
   }
   return text;

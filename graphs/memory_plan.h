@@ -28,6 +28,9 @@ MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerO
 // several processes of one job may have its share of those.
 absl::Status SettleMemory(std::vector<PlannedOutput>& outputs, const PlannerOptions& options);
 
+// "1048576 bytes (1.0 MiB)".
+std::string BytesText(int64_t bytes);
+
 // For people, a few lines: what all outputs take together, and the limit that is nearest.
 std::string MemoryReport(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options);
 

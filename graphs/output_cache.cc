@@ -117,9 +117,7 @@ void OutputPlanner::LayOutGather() {
   ExecutionPlan& plan = out_.plan;
   SlabLayout& layout = plan.layout;
   layout.batch = plan.batch_size;
-  plan.params.assign(plan.chain.links.size(), kNoTable);
-  plan.views.assign(plan.chain.links.size() + 1, kNoTable);
-  for (FixedField& fixed : plan.fixed) fixed.table = layout.AddTable(fixed.spec.bytes());
+  AddTables();  // Of fixed fields: there are no other steps.
   plan.entries = layout.AddTable(plan.gather->entry_bytes());
   if (!plan.resident()) layout.encoded = plan.cache.pitch * static_cast<size_t>(plan.batch_size);
   layout.outputs = static_cast<size_t>(plan.output().bytes() * plan.batch_size);

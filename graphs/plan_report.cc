@@ -2,14 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "penstock/graphs/memory_plan.h"
 
 namespace penstock {
 namespace {
-
-std::string Bytes(size_t bytes) {
-  constexpr double kMiB = 1 << 20;
-  return absl::StrFormat("%d bytes (%.1f MiB)", bytes, static_cast<double>(bytes) / kMiB);
-}
 
 const char* Side(const PlannedOutput& output, size_t link) {
   return link >= output.plan.chain.cut || output.note.on_device ? "device" : "host";
@@ -44,7 +40,7 @@ void AppendCache(const PlannedOutput& output, std::string* text) {
                       : cache.place == CachePlace::kPinned ? "pinned memory"
                                                            : "host memory";
   absl::StrAppendFormat(text, "  %-28s %-7s %d of %d samples in %s, %s%s\n", "cache", "",
-                        cache.samples, *output.plan.source->size(), place, Bytes(cache.bytes()),
+                        cache.samples, *output.plan.source->size(), place, BytesText(cache.bytes()),
                         cache.map_file ? ", where the file is mapped" : "");
   absl::StrAppend(text, "    because: ", output.note.cache_why, "\n");
 }
@@ -83,10 +79,10 @@ std::string PlanReport(const PlannedOutput& output) {
                   plan.devices > 1 ? absl::StrCat(" on each of ", plan.devices, " devices") : "",
                   "\n");
   absl::StrAppend(&text, plan.memory == HostMemory::kPinned ? "  pinned   " : "  pageable ",
-                  Bytes(plan.layout.host_bytes() * plan.seats),
+                  BytesText(plan.layout.host_bytes() * plan.seats),
                   plan.or_pageable ? ", pageable where that is refused\n" : "\n");
   const size_t arenas = (plan.arena_bytes + plan.scratch_bytes) * plan.streams;
-  absl::StrAppend(&text, "  device   ", Bytes(plan.layout.device_bytes() * plan.seats + arenas),
+  absl::StrAppend(&text, "  device   ", BytesText(plan.layout.device_bytes() * plan.seats + arenas),
                   ", ", plan.streams, " streams\n");
   return text;
 }

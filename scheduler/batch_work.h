@@ -29,7 +29,9 @@ struct RowWork {
   bool in_encoded_part = false;  // `place` lies in the slab.
   bool finished = true;          // Goes up finished (else encoded).
   bool kept = false;             // In the cache: nothing is read.
-  std::byte* slot = nullptr;  // Of a row that goes up to be gathered: where the source writes it.
+  // Where in the slab the source's row goes: one that is to be gathered, or that lies finished in
+  // its file.
+  std::byte* slot = nullptr;
 };
 
 // What one batch runs on the device: its rows of either kind, cut into waves that an arena holds.
@@ -103,6 +105,10 @@ struct Chunk {
   int begin = 0, end = 0;
   absl::Time ready;  // When its bytes were there.
 };
+
+// Fails the work with what `node` said of the sample in `row`, whose id is known. Thread-safe.
+void FailSample(const ExecutionPlan& plan, const std::string& node, int row,
+                const absl::Status& status, BatchWork& work);
 
 // How many chunks of `chunk_rows` rows make `rows`.
 inline int Chunks(int rows, int chunk_rows) { return (rows + chunk_rows - 1) / chunk_rows; }

@@ -1,8 +1,5 @@
 #include "penstock/scheduler/gather_steps.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "absl/strings/str_cat.h"
 #include "penstock/memory/status_macros.h"
 
@@ -16,13 +13,6 @@ GatherSteps::GatherSteps(Device& device, const ExecutionPlan& plan, const SlabTa
       cache_(cache),
       in_place_(plan.tables_in_place()) {}
 
-void GatherSteps::Fail(BatchWork& work, int row, size_t link, const absl::Status& status) const {
-  const std::string key = plan_.source->key(work.ids[row]);
-  work.Fail(row, Prefixed(absl::StrCat("node '", plan_.chain.links[link].node, "', batch ",
-                                       work.spec.sequence, ", sample '", key, "'"),
-                          status));
-}
-
 // Of rows that are not kept, the address is that of the copy that goes up with the batch.
 uint64_t GatherSteps::Address(const BatchWork& work, int row) const {
   const int64_t id = work.ids[row];
@@ -32,15 +22,14 @@ uint64_t GatherSteps::Address(const BatchWork& work, int row) const {
 }
 
 void GatherSteps::Fill(BatchWork& work, int begin, int end) const {
-  const auto ids = absl::MakeSpan(work.ids).subspan(begin, end - begin);
-  work.spec.Ids(begin, ids);
+  const auto ids = absl::MakeConstSpan(work.ids).subspan(begin, end - begin);
   const auto& links = plan_.chain.links;
   for (size_t i = 0; i < links.size(); ++i) {
     const NodeDraws draws(plan_.seed, static_cast<uint64_t>(work.spec.epoch), links[i].random_key);
     const absl::Status status = links[i].stage->ResolveRows(
         plan_.chain.spec(i).size(), links[i].out.size(), draws, ids, tables_.Params(work, begin, i),
         tables_.HostParams(work, begin).stride);
-    if (!status.ok()) return Fail(work, begin, i, status);
+    if (!status.ok()) return FailSample(plan_, links[i].node, begin, status, work);
   }
   std::array<uint64_t, kChunkRows> addresses;
   for (int row = begin; row < end; ++row) addresses[row - begin] = Address(work, row);
@@ -56,13 +45,7 @@ void GatherSteps::CopyFixed(size_t i, absl::Span<const int64_t> ids, int begin,
   const auto bytes = static_cast<size_t>(plan_.fixed[i].spec.bytes());
   std::byte* to = seat.host + plan_.fixed[i].table + begin * bytes;
   for (const int64_t id : ids) {
-    if (!cache_.Has(id)) {
-      // The source has written it.
-    } else if (bytes == sizeof(int64_t)) {  // A label: of a known size, a copy is no call.
-      std::memcpy(to, cache_.Fixed(i, id), sizeof(int64_t));
-    } else {
-      std::memcpy(to, cache_.Fixed(i, id), bytes);
-    }
+    if (cache_.Has(id)) cache_.CopyFixed(i, id, to);  // Else the source has written it.
     to += bytes;
   }
 }

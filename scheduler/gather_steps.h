@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -23,8 +22,8 @@ class GatherSteps {
   GatherSteps(Device& device, const ExecutionPlan& plan, const SlabTables& tables,
               const RowCache& cache);
 
-  // Works out ids, addresses and Params of rows [begin, end), writes their entries, and the fixed
-  // fields of those that are kept. Failures go into the work.
+  // Works out addresses and Params of rows [begin, end), whose ids are known, writes their entries,
+  // and the fixed fields of those that are kept. Failures go into the work.
   void Fill(BatchWork& work, int begin, int end) const;
   // Puts one launch for all of `works` into `stream`; at most most_batches().
   absl::Status Enqueue(absl::Span<const BatchWork* const> works, StreamRef stream) const;
@@ -36,7 +35,6 @@ class GatherSteps {
   static constexpr int kChunkRows = 256;
 
  private:
-  void Fail(BatchWork& work, int row, size_t link, const absl::Status& status) const;
   uint64_t Address(const BatchWork& work, int row) const;
   void CopyFixed(size_t i, absl::Span<const int64_t> ids, int begin, const Seat& seat) const;
 

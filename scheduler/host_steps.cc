@@ -39,13 +39,6 @@ HostSteps::HostSteps(const ExecutionPlan& plan, const SlabTables& tables, RunCou
       stored_rows_(plan.source->stored_rows()),
       chunk_rows_(ChunkRows(plan)) {}
 
-void HostSteps::Fail(BatchWork& work, int row, const std::string& node,
-                     const absl::Status& status) const {
-  work.Fail(row, Prefixed(absl::StrCat("node '", node, "', batch ", work.spec.sequence,
-                                       ", sample '", plan_.source->key(work.ids[row]), "'"),
-                          status));
-}
-
 bool HostSteps::Locate(BatchWork& work) const {
   bool known = true;
   work.spec.Ids(0, absl::MakeSpan(work.ids));
@@ -74,7 +67,7 @@ void HostSteps::Measure(BatchWork& work, int begin, int end, FileReader& reader)
     RowWork& r = work.rows[row];
     if (r.bytes >= 0) continue;
     const absl::StatusOr<int64_t> bytes = reader.Measure(r.extent);
-    if (!bytes.ok()) return Fail(work, row, plan_.source_node, bytes.status());
+    if (!bytes.ok()) return FailSample(plan_, plan_.source_node, row, bytes.status(), work);
     r.bytes = *bytes;
   }
 }
@@ -130,7 +123,7 @@ void HostSteps::Read(BatchWork& work, int begin, int end, FileReader& reader) co
     if (r.extent.memory) {
       if (r.place != nullptr) std::memcpy(r.place, r.extent.memory->data(), r.bytes);
     } else if (absl::Status s = reader.Read(r.extent, absl::MakeSpan(r.place, r.bytes)); !s.ok()) {
-      return Fail(work, row, plan_.source_node, s);
+      return FailSample(plan_, plan_.source_node, row, s, work);
     }
     bytes += r.bytes;
     if (!r.in_encoded_part) continue;
@@ -168,8 +161,8 @@ void HostSteps::Process(const Chunk& chunk) const {
     if (status.ok()) continue;
     const RowWork& r = work.rows[row];
     const bool of_source = r.resolved.failed == kMaxLinks;
-    Fail(work, row, of_source ? plan_.source_node : plan_.chain.links[r.resolved.failed].node,
-         status);
+    FailSample(plan_, of_source ? plan_.source_node : plan_.chain.links[r.resolved.failed].node,
+               row, status, work);
   }
   work.scratch_writes += worker->scratch_bytes - scratch_before;
   GiveBack(std::move(worker));
@@ -181,8 +174,7 @@ void HostSteps::TakeKept(BatchWork& work, int row) const {
   Sample& sample = work.rows[row].sample;
   for (size_t i = 0; i < plan_.fixed.size(); ++i) {
     const FixedField& fixed = plan_.fixed[i];
-    std::memcpy(work.seat->host + fixed.table + row * fixed.spec.bytes(),
-                cache_->Fixed(i, sample.id), fixed.spec.bytes());
+    cache_->CopyFixed(i, sample.id, work.seat->host + fixed.table + row * fixed.spec.bytes());
   }
   sample.fields[plan_.field] =
       WholeView(plan_.chain.input, reinterpret_cast<const std::byte*>(cache_->Address(sample.id)));

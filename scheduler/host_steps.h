@@ -53,7 +53,6 @@ class HostSteps {
   absl::Status FinishRow(BatchWork& work, int row, ChainWorker& worker) const;
   // Decides whether a row of an encoded plan takes its host form after all.
   bool TakesHostForm(BatchWork& work, int row) const;
-  void Fail(BatchWork& work, int row, const std::string& node, const absl::Status& status) const;
   std::unique_ptr<ChainWorker> TakeWorker() const;
   void GiveBack(std::unique_ptr<ChainWorker> worker) const;
 

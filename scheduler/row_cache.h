@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -35,6 +36,14 @@ class RowCache {
   // A kept sample's value of plan.fixed[i].
   const std::byte* Fixed(size_t i, int64_t id) const {
     return fixed_[i].data() + id * plan_.fixed[i].spec.bytes();
+  }
+  void CopyFixed(size_t i, int64_t id, std::byte* to) const {
+    const auto bytes = static_cast<size_t>(plan_.fixed[i].spec.bytes());
+    if (bytes == sizeof(int64_t)) {  // A label: of a known size, a copy is no call.
+      std::memcpy(to, Fixed(i, id), sizeof(int64_t));
+    } else {
+      std::memcpy(to, Fixed(i, id), bytes);
+    }
   }
 
  private:

@@ -1,14 +1,14 @@
 // Batches whose rows are all kept on the device, or within its reach: nothing is read, nothing goes
 // up, and batches that wait for the device's thread share a launch.
 #include <algorithm>
-#include <utility>
+#include <array>
 
+#include "absl/time/clock.h"
 #include "penstock/memory/spin_lock.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/scheduler/scheduler.h"
 
 namespace penstock {
-
 namespace {
 
 // To hand over a message takes the device's thread as long as a worker takes for many rows: a
@@ -37,7 +37,11 @@ void Scheduler::FillRows(const Chunk& chunk) {
   const absl::Time start = absl::Now();
   BatchWork& work = *chunk.envelope->work;
   if (cancelled_) work.Fail(0, absl::CancelledError("the pipeline was cancelled"));
-  if (!work.failed()) device_->gather()->Fill(work, chunk.begin, chunk.end);
+  if (!work.failed()) {
+    work.spec.Ids(chunk.begin,
+                  absl::MakeSpan(work.ids).subspan(chunk.begin, chunk.end - chunk.begin));
+    device_->gather()->Fill(work, chunk.begin, chunk.end);
+  }
   counters_.host.Add(absl::Now() - start, absl::ZeroDuration(), chunk.end - chunk.begin);
   if (--work.remaining > 0) return;
   if (work.failed()) return Deliver({&chunk.envelope, 1});

@@ -1,9 +1,9 @@
 // The contract of a device form: one stage, or several in a row as one, for a list of rows of a
 // batch, in stream order.
 //
-//   class NormalizeCuda final : public DeviceForm<DeviceKind::kCuda, NormalizeStage> { Enqueue ...
-//   }; const StageRegistration<NormalizeCuda> kCudaForm; const
-//   StageRegistration<SimForm<NormalizeStage>> kSimForm;   // the host body, on a SimDevice
+//   class NormalizeCuda final : public DeviceForm<DeviceKind::kCuda, NormalizeStage> { ... };
+//   const StageRegistration<NormalizeCuda> kCudaForm;
+//   const StageRegistration<SimForm<NormalizeStage>> kSimForm;  // The host body, on a SimDevice.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "penstock/memory/device.h"
 #include "penstock/memory/sim_device.h"
+#include "penstock/stages/form_of.h"
 #include "penstock/stages/sample_stage.h"
 
 namespace penstock {
@@ -69,20 +70,9 @@ class DeviceStage {
 
 // What authors derive from: the device form of the sequence `Host...` on devices of kind `Kind`.
 template <DeviceKind Kind, class... Host>
-class DeviceForm : public DeviceStage {
+class DeviceForm : public FormOf<DeviceStage, Kind, Host...> {
  public:
-  static constexpr DeviceKind kKind = Kind;
-  using HostStages = std::tuple<Host...>;
-  explicit DeviceForm(const Host&... host) : host_(host...) {}
-
- protected:
-  template <size_t I = 0>
-  const auto& host() const {
-    return std::get<I>(host_);
-  }
-
- private:
-  std::tuple<const Host&...> host_;
+  using FormOf<DeviceStage, Kind, Host...>::FormOf;
 };
 
 // The host bodies of `Host...`, one after the other, as a device form on a SimDevice; also the

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "penstock/memory/device.h"
+#include "penstock/stages/form_of.h"
 #include "penstock/stages/sample_stage.h"
 
 namespace penstock {
@@ -82,20 +83,9 @@ class GatherStage {
 
 // What authors derive from: the gather form of the sequence `Host...` on devices of kind `Kind`.
 template <DeviceKind Kind, class... Host>
-class GatherForm : public GatherStage {
+class GatherForm : public FormOf<GatherStage, Kind, Host...> {
  public:
-  static constexpr DeviceKind kKind = Kind;
-  using HostStages = std::tuple<Host...>;
-  explicit GatherForm(const Host&... host) : host_(host...) {}
-
- protected:
-  template <size_t I = 0>
-  const auto& host() const {
-    return std::get<I>(host_);
-  }
-
- private:
-  std::tuple<const Host&...> host_;
+  using FormOf<GatherStage, Kind, Host...>::FormOf;
 };
 
 }  // namespace penstock
