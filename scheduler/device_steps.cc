@@ -134,6 +134,7 @@ absl::Status DeviceSteps::EnqueueSteps(const std::vector<DeviceStep>& steps, siz
                       views,
                       params,
                       {},
+                      {},
                       lanes_[work.stream].arena.data()};
       if (step.descriptors != kNoTable) {
         call.descriptors = tables_.At<std::byte>(seat, step.descriptors);

@@ -41,10 +41,21 @@ struct DeviceCall {
   absl::Span<const Table<FieldView>> views;
   absl::Span<const Table<std::byte>> params;  // One a stage, stride params_bytes().
   Table<std::byte> descriptors;               // Stride descriptor_bytes().
-  std::byte* scratch = nullptr;               // scratch_bytes(); gone after this call's work.
+  // By row, 0 before: a form that reports_status() writes another number for a row that is damaged.
+  // Such a row is done again by the host form, which has the last word on it.
+  Table<int32_t> status;
+  // scratch_bytes() and the row_scratch_bytes() of all rows, at a multiple of 256; gone after this
+  // call's work.
+  std::byte* scratch = nullptr;
 
   const Table<FieldView>& in() const { return views.front(); }
   const Table<FieldView>& out() const { return views.back(); }
+};
+
+// One row of a batch, as the host knows it before its upload.
+struct RowShape {
+  const std::byte* descriptor = nullptr;
+  absl::Span<const Region> regions;  // By boundary of the sequence; n stages have n + 1.
 };
 
 // Thread-safe. Made from the host stages themselves, never from options again: they outlive it.
@@ -56,6 +67,14 @@ class DeviceStage {
     (void)batch;
     return 0;
   }
+  // What one row adds to that. A row that is too large by itself takes its host form; a call whose
+  // rows are too large together becomes several.
+  virtual size_t row_scratch_bytes(const RowShape& row) const {
+    (void)row;
+    return 0;
+  }
+  // Whether DeviceCall.status is written. Only for the first stages of a chain (encoded input).
+  virtual bool reports_status() const { return false; }
   // Bytes that Describe() writes a sample, a multiple of 16.
   virtual size_t descriptor_bytes() const { return 0; }
   // On the host, for stages whose input is encoded: what the kernel needs to know of the header.
