@@ -22,13 +22,13 @@ struct alignas(16) JpegDescriptor {
   // The 16 counts of each Huffman table, its values behind them: DC and AC of the first pair of
   // tables that the scan uses, DC and AC of the second. Equal pairs are one.
   uint32_t huffman[4] = {};
-  uint16_t pair_mask = 0;     // Bit b: the second pair is for block b of the MCU.
-  uint8_t period = 0;         // Smallest period of the pair over the blocks of an MCU.
-  uint8_t mcu_blocks = 0;     // 1 to 6.
-  uint8_t components = 0;     // 1 or 3.
-  uint8_t h = 1, v = 1;       // Sampling of luma against chroma: 1x1, 2x1, 2x2, 1x2 or 4x1.
-  uint8_t wide_tables = 0;    // Bit c: the component's quantisation values have 16 bits.
-  uint8_t is_ycc = 0;         // Else the components are RGB (Adobe's marker, or ids R, G, B).
+  uint16_t pair_mask = 0;   // Bit b: the second pair is for block b of the MCU.
+  uint8_t period = 0;       // Smallest period of the pair over the blocks of an MCU.
+  uint8_t mcu_blocks = 0;   // 1 to 6.
+  uint8_t components = 0;   // 1 or 3.
+  uint8_t h = 1, v = 1;     // Sampling of luma against chroma: 1x1, 2x1, 2x2, 1x2 or 4x1.
+  uint8_t wide_tables = 0;  // Bit c: the component's quantisation values have 16 bits.
+  uint8_t is_ycc = 0;       // Else the components are RGB (Adobe's marker, or ids R, G, B).
   uint8_t unused[3] = {};
 };
 static_assert(sizeof(JpegDescriptor) == 80);

@@ -1,5 +1,5 @@
-// What the decoder leaves of an image on the device before colours are made of it: the sample planes
-// of luma and chroma, as the inverse DCT gives them.
+// What the decoder leaves of an image on the device before colours are made of it: the sample
+// planes of luma and chroma, as the inverse DCT gives them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace penstock {
 // the region's pixels draw on (chroma: with one sample around) is there; reading 16 bytes to either
 // side of a plane's rectangle stays within the decoder's scratch memory.
 struct JpegPlanes {
-  uint64_t plane[3] = {};    // Y, Cb, Cr; or R, G, B; gray has the first alone. Multiples of 8.
-  int32_t stride[3] = {};    // Bytes from row to row, a multiple of 8.
+  uint64_t plane[3] = {};  // Y, Cb, Cr; or R, G, B; gray has the first alone. Multiples of 8.
+  int32_t stride[3] = {};  // Bytes from row to row, a multiple of 8.
   int32_t width = 0, height = 0;                // Of the image, pixels.
   int32_t chroma_width = 0, chroma_height = 0;  // ceil(width / h), ceil(height / v).
   uint8_t components = 0;                       // 1 or 3.
