@@ -2,22 +2,27 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace penstock {
 namespace {
 
-DeviceStep MakeStep(const SampleChain& chain, const Registry::DeviceEntry& form, size_t begin,
-                    size_t end) {
+// Null if there is no form of links [begin, end), or none that takes their options.
+std::unique_ptr<DeviceStage> MakeForm(const SampleChain& chain, absl::Span<const std::string> types,
+                                      size_t begin, size_t end, DeviceKind kind,
+                                      const Registry& registry) {
+  const auto* form = registry.FindDeviceForm(kind, types.subspan(begin, end - begin));
+  if (form == nullptr) return nullptr;
   std::vector<const SampleStage*> hosts;
-  DeviceStep step;
-  for (size_t i = begin; i < end; ++i) {
-    hosts.push_back(chain.links[i].stage.get());
-    step.name += (i > begin ? "+" : "") + chain.links[i].node;
-  }
-  step.begin = begin;
-  step.end = end;
-  step.stage = form.make(hosts);
-  return step;
+  for (size_t i = begin; i < end; ++i) hosts.push_back(chain.links[i].stage.get());
+  std::unique_ptr<DeviceStage> stage = form->make(hosts);
+  return stage->accepts() ? std::move(stage) : nullptr;
+}
+
+std::string StepName(const SampleChain& chain, size_t begin, size_t end) {
+  std::string name;
+  for (size_t i = begin; i < end; ++i) name += (i > begin ? "+" : "") + chain.links[i].node;
+  return name;
 }
 
 }  // namespace
@@ -32,7 +37,7 @@ std::optional<std::vector<DeviceStep>> Tile(const SampleChain& chain,
   for (size_t b = end; b-- > begin;) {
     for (size_t e = end; e > b; --e) {  // The longest first, so that it wins a tie.
       if (steps[e] == kNone || steps[e] + 1 >= steps[b]) continue;
-      if (registry.FindDeviceForm(kind, types.subspan(b, e - b)) == nullptr) continue;
+      if (MakeForm(chain, types, b, e, kind, registry) == nullptr) continue;
       steps[b] = steps[e] + 1;
       first_end[b] = e;
     }
@@ -40,8 +45,11 @@ std::optional<std::vector<DeviceStep>> Tile(const SampleChain& chain,
   if (steps[begin] == kNone) return std::nullopt;
   std::vector<DeviceStep> tiles;
   for (size_t b = begin; b < end; b = first_end[b]) {
-    const auto* form = registry.FindDeviceForm(kind, types.subspan(b, first_end[b] - b));
-    tiles.push_back(MakeStep(chain, *form, b, first_end[b]));
+    DeviceStep& step = tiles.emplace_back();
+    step.name = StepName(chain, b, first_end[b]);
+    step.begin = b;
+    step.end = first_end[b];
+    step.stage = MakeForm(chain, types, b, first_end[b], kind, registry);
   }
   return tiles;
 }

@@ -13,7 +13,7 @@ namespace penstock {
 
 // Covers links [begin, end) with device forms of `kind`: the fewest steps; of equal ones, that with
 // the longer first step. `types` are the full names of the links' options messages. nullopt if a
-// link has no form that fits.
+// link has no form that fits and accepts its options.
 std::optional<std::vector<DeviceStep>> Tile(const SampleChain& chain,
                                             absl::Span<const std::string> types, size_t begin,
                                             size_t end, DeviceKind kind, const Registry& registry);

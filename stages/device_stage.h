@@ -62,6 +62,9 @@ struct RowShape {
 class DeviceStage {
  public:
   virtual ~DeviceStage() = default;
+  // Whether it can do what its stages' options ask for; asked at plan time. If not, it is as if
+  // there were no such form.
+  virtual bool accepts() const { return true; }
   // Device memory that one call needs for `batch` rows; asked once, at plan time.
   virtual size_t scratch_bytes(int64_t batch) const {
     (void)batch;
@@ -96,7 +99,7 @@ class DeviceForm : public FormOf<DeviceStage, Kind, Host...> {
 
 // The host bodies of `Host...`, one after the other, as a device form on a SimDevice; also the
 // reference that a kernel is tested against. A body that fails makes the device fail, as a faulting
-// kernel would.
+// kernel would; of a form that reports_status() it is the status of its row.
 template <class... Host>
 class SimForm : public DeviceForm<DeviceKind::kSim, Host...> {
  public:
@@ -106,16 +109,19 @@ class SimForm : public DeviceForm<DeviceKind::kSim, Host...> {
     auto& sim = static_cast<SimDevice&>(call.device);
     std::vector<Table<FieldView>> views(call.views.begin(), call.views.end());
     std::vector<Table<std::byte>> params(call.params.begin(), call.params.end());
-    return sim.Launch(call.stream, [this, &sim, rows = call.rows.device, count = call.count,
-                                    views = std::move(views), params = std::move(params)] {
-      Worker worker(this);
-      for (int32_t i = 0; i < count; ++i) {
-        if (absl::Status status = RunRow(rows[i], views, params, worker); !status.ok()) {
-          sim.Fail(std::move(status));
-          return;
-        }
-      }
-    });
+    int32_t* const reported =
+        this->reports_status() ? const_cast<int32_t*>(call.status.device) : nullptr;
+    return sim.Launch(call.stream,
+                      [this, &sim, rows = call.rows.device, count = call.count, reported,
+                       views = std::move(views), params = std::move(params)] {
+                        Worker worker(this);
+                        for (int32_t i = 0; i < count; ++i) {
+                          absl::Status status = RunRow(rows[i], views, params, worker);
+                          if (status.ok()) continue;
+                          if (reported == nullptr) return sim.Fail(std::move(status));
+                          reported[rows[i]] = 1;
+                        }
+                      });
   }
 
  private:

@@ -5,13 +5,9 @@
 
 #include "penstock/stages/sample_stage.h"
 #include "penstock/stages/transform/center_crop.pb.h"
+#include "penstock/stages/transform/geometry_params.h"
 
 namespace penstock {
-
-struct CenterCropParams {
-  ImageSize image;
-  int32_t y = 0, x = 0;  // Of the crop's corner; below 0 where the image is padded.
-};
 
 class CenterCropStage final : public FieldStage<CenterCrop, CenterCropParams> {
  public:

@@ -7,15 +7,11 @@
 #include <vector>
 
 #include "penstock/stages/sample_stage.h"
+#include "penstock/stages/transform/geometry_params.h"
 #include "penstock/stages/transform/padded_crop.h"
 #include "penstock/stages/transform/random_crop.pb.h"
 
 namespace penstock {
-
-struct RandomCropParams {
-  ImageSize image;
-  int32_t y = 0, x = 0;  // Of the crop's corner, in the padded image.
-};
 
 class RandomCropStage final : public RandomFieldStage<RandomCrop, RandomCropParams> {
  public:
@@ -33,6 +29,10 @@ class RandomCropStage final : public RandomFieldStage<RandomCrop, RandomCropPara
   std::vector<int32_t> SourceRows(ImageSize image) const { return Sources(Rows(image)); }
   std::vector<int32_t> SourceColumns(ImageSize image) const { return Sources(Columns(image)); }
   const std::array<uint8_t, 4>& fill() const { return fill_; }
+  // Whether a crop may lie beyond its image.
+  bool pads() const {
+    return left_ > 0 || top_ > 0 || right_ > 0 || bottom_ > 0 || options().pad_if_needed();
+  }
 
  private:
   static std::vector<int32_t> Sources(const CropAxis& axis);

@@ -5,14 +5,10 @@
 #include <optional>
 
 #include "penstock/stages/sample_stage.h"
+#include "penstock/stages/transform/geometry_params.h"
 #include "penstock/stages/transform/random_horizontal_flip.pb.h"
 
 namespace penstock {
-
-struct RandomHorizontalFlipParams {
-  int32_t flip = 0;   // 0 or 1.
-  int32_t width = 0;  // Of the image.
-};
 
 class RandomHorizontalFlipStage final
     : public RandomFieldStage<RandomHorizontalFlip, RandomHorizontalFlipParams> {

@@ -4,15 +4,11 @@
 #include <optional>
 
 #include "penstock/stages/sample_stage.h"
+#include "penstock/stages/transform/geometry_params.h"
 #include "penstock/stages/transform/random_resized_crop.pb.h"
 #include "penstock/stages/transform/resample.h"
 
 namespace penstock {
-
-struct RandomResizedCropParams {
-  Region box;  // Within the image, never empty.
-  ImageSize image;
-};
 
 class RandomResizedCropStage final
     : public RandomFieldStage<RandomResizedCrop, RandomResizedCropParams, Resampler> {

@@ -4,14 +4,11 @@
 #include <optional>
 
 #include "penstock/stages/sample_stage.h"
+#include "penstock/stages/transform/geometry_params.h"
 #include "penstock/stages/transform/resample.h"
 #include "penstock/stages/transform/resize.pb.h"
 
 namespace penstock {
-
-struct ResizeParams {
-  ImageSize in, out;
-};
 
 class ResizeStage final : public FieldStage<Resize, ResizeParams, Resampler> {
  public:
