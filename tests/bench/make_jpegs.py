@@ -4,9 +4,10 @@
 
 FOLDER/taken gets some 2,300 files: all samplings, 1x1 to 5000x4000 pixels, qualities 1 to 100, restart
 intervals, optimised tables, 16-bit quantisation, RGB as such, bytes behind the end, no end marker; of Pillow's
-encoder and of libjpeg's own interface. FOLDER/refused gets progressive, arithmetic, CMYK, 12-bit files, files in
-several scans, unusual samplings, and PNG. --few: a tenth of each, and none of more than 1,100 pixels a side. The
-same bytes in every run. Needs numpy, Pillow, and encode_jpegs, which lies in the bundle's bin.
+encoder and of libjpeg's own interface. FOLDER/refused gets progressive, arithmetic and CMYK files, files in several
+scans, unusual samplings, and PNG. FOLDER.bad gets files that nobody decodes: of 12 bits. --few: a tenth of each, and
+none of more than 1,100 pixels a side. The same bytes in every run. Needs numpy, Pillow, and encode_jpegs, which lies
+in the bundle's bin.
 """
 import argparse
 import io
@@ -67,8 +68,8 @@ def refused(folder, count, draw):
     for i in range(count):
         kind = kinds[i % len(kinds)]
         name = "_".join(key if value is True else value for key, value in kind.items())
-        lines.append(line(f"{folder}/{i:05d}_{name}.jpg", width=draw.randint(1, 400), height=draw.randint(1, 400), seed=i,
-                          quality=draw.choice(QUALITIES), **kind))
+        size = {"width": draw.randint(1, 400), "height": draw.randint(1, 400)}
+        lines.append(line(f"{folder}/{i:05d}_{name}.jpg", **size, seed=i, quality=draw.choice(QUALITIES), **kind))
     return lines
 
 
@@ -127,8 +128,8 @@ def encode(job):
 
 def make(folder, few, encoder):
     draw = random.Random(SEED)
-    for name in ("taken", "refused"):
-        os.makedirs(f"{folder}/{name}", exist_ok=True)
+    for name in ("/taken", "/refused", ".bad"):
+        os.makedirs(folder + name, exist_ok=True)
     lines = taken(f"{folder}/taken", SIZES if few else SIZES + LARGE, draw)
     lines = lines[::10] if few else lines
     lines += refused(f"{folder}/refused", 20 if few else 200, draw)
@@ -142,7 +143,7 @@ def make(folder, few, encoder):
     rng = np.random.default_rng(SEED)
     for i in range(4 if few else 20):
         picture(draw.randint(2, 400), draw.randint(2, 400), rng).save(f"{folder}/refused/png{i}.png")
-        twelve_bit(f"{folder}/taken/pillow{8 * i:05d}.jpg", f"{folder}/refused/bits12_{i}.jpg")
+        twelve_bit(f"{folder}/taken/pillow{8 * i:05d}.jpg", f"{folder}.bad/bits12_{i}.jpg")
     for name in ("taken", "refused"):
         print(f"{len(os.listdir(f'{folder}/{name}'))} files in {name}")
 
