@@ -6,7 +6,8 @@ A FOLDER has one folder a class, as make_jpegs.py and make_data.py (photos) leav
 train, in uint8 before normalisation and in float16, bfloat16 and float32 behind it, run with DecodeImage on the
 device and on the host, and every delivered tensor is compared byte for byte; counts say who decoded. Of
 make_jpegs.py the device must have decoded all of `taken` (but images of more than 2 megapixels, which may be too
-large for it) and none of `refused`. --size: the one size of all images, which are then tried as they are, too. Exits with 1 at a difference.
+large for it) and none of `refused`. --size: the one size of all images, which are then tried as they are, too.
+Exits with 1 at a difference.
 """
 import argparse
 import filecmp

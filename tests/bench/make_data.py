@@ -2,7 +2,7 @@
 
     python3 make_data.py FOLDER [--photos 2000] [--cifar 50000]
 
-Photographs: 500x375, 4:2:0, quality 92, spectra falling as in natural images (1 / f^1.1), about 50 KB each.
+Photographs: 500x375, 4:2:0, quality 92, spectra falling as in natural images (1 / f^1.1), about 110 KB each.
 Fixed seeds. Needs numpy and Pillow.
 """
 import argparse
