@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,7 +54,9 @@ absl::StatusOr<int64_t> Feed::Take() {
   if (options_.wait_for_each) {
     PENSTOCK_RETURN_IF_ERROR(options_.device->Synchronize(stream_->ref()));
   }
-  return batch->size();
+  const int64_t samples = batch->size();
+  if (options_.hold_first && !held_) held_ = *std::move(batch);
+  return samples;
 }
 
 absl::Status Feed::Epochs(int64_t count) {

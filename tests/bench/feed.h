@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -21,6 +22,8 @@ struct FeedOptions {
   double rate = 0;  // Samples a second that are asked for; 0: all that there are.
   // The consumer waits for each batch on the host before it takes the next.
   bool wait_for_each = false;
+  // The first batch is never given back: of two in flight, one is left to go round.
+  bool hold_first = false;
 };
 
 // Of a stretch of the run.
@@ -54,6 +57,7 @@ class Feed {
   FeedOptions options_;
   std::unique_ptr<Stream> stream_;  // The consumer's.
   std::unique_ptr<Pipeline> pipeline_;
+  std::optional<DeviceBatch> held_;
   absl::Duration first_batch_;
 };
 

@@ -1,11 +1,11 @@
 // Takes batches of a graph as a training step would, and measures once the run is steady.
 //
 //   feed_bench GRAPH DATA DEVICE [--seconds=3] [--warm_epochs=0] [--warm_seconds=1] [--threads=N]
-//              [--io_threads=N] [--rate=SAMPLES_A_SECOND] [--wait]
+//              [--io_threads=N] [--rate=SAMPLES_A_SECOND] [--one_by_one]
 //
-// --rate: the consumer asks for no more. --wait: it waits on the host for each batch before it
-// takes the next, so that with one batch in flight an interval is the time of one batch from its
-// bytes to the tensor. Prints one line of JSON.
+// --rate: the consumer asks for no more. --one_by_one: it keeps the first batch for ever, and waits
+// on the host for each other one before it takes the next, so that with batches_in_flight: 2 an
+// interval is the time of one batch from its bytes to the tensor. Prints one line of JSON.
 #include <cstdio>
 #include <string>
 
@@ -33,7 +33,7 @@ bool Set(Flags& flags, absl::string_view flag) {
   if (absl::ConsumePrefix(&v, "--threads=")) return absl::SimpleAtoi(v, &flags.feed.threads);
   if (absl::ConsumePrefix(&v, "--io_threads=")) return absl::SimpleAtoi(v, &flags.feed.io_threads);
   if (absl::ConsumePrefix(&v, "--rate=")) return absl::SimpleAtod(v, &flags.feed.rate);
-  flags.feed.wait_for_each = flag == "--wait";
+  flags.feed.wait_for_each = flags.feed.hold_first = flag == "--one_by_one";
   return flags.feed.wait_for_each;
 }
 

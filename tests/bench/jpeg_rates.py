@@ -74,7 +74,8 @@ class Bench:
         print(f"{name:<34} {statistics.median(rates):>9,.0f}/s ({rates[0]:,.0f} to {rates[-1]:,.0f}), "
               f"{at['cpu_cores']:.2f} cores, first batch {at['first_batch_ms']:.0f} ms, a batch "
               f"{at['batch_p50_ms']:.3f} ms (p95 {at['batch_p95_ms']:.3f}), on the host {on_host:.3f}, device memory "
-              f"{at['device_bytes'] / 1e9:.1f} GB, allocations {at['allocations']:.0f}; {runs[-1]['verdict']}", flush=True)
+              f"{at['device_bytes'] / 1e9:.1f} GB, allocations {at['allocations']:.0f}; {runs[-1]['verdict']}",
+              flush=True)
         return statistics.median(rates)
 
     def folder(self):
@@ -100,8 +101,8 @@ class Bench:
                       "--warm_epochs=1")
 
     def one(self):
-        self.feed("batches of one", "noisy", graph(batch=1, cache="PINNED", seats=1), "--threads=2", "--warm_epochs=1",
-                  "--wait")
+        self.feed("batches of one", "noisy", graph(batch=1, cache="PINNED", seats=2), "--threads=2", "--warm_epochs=1",
+                  "--one_by_one")
 
     def paced(self):
         self.feed("4,000/s of the folder", "plain", graph(), "--rate=4000")
@@ -131,8 +132,8 @@ class Bench:
         environment = dict(os.environ)
         if self.flags.dali:
             environment["PYTHONPATH"] = self.flags.dali
-        result = subprocess.run([sys.executable, f"{HERE}/dali_rates.py", f"{self.flags.data}/plain", str(self.flags.seconds)],
-                                capture_output=True, text=True, env=environment)
+        result = subprocess.run([sys.executable, f"{HERE}/dali_rates.py", f"{self.flags.data}/plain",
+                                 str(self.flags.seconds)], capture_output=True, text=True, env=environment)
         print(result.stdout.strip() or result.stderr.strip(), flush=True)
         found = re.findall(r"^(.+): ([\d,.]+) images/s", result.stdout, re.M)
         return {f"DALI {name}": float(rate.replace(",", "")) for name, rate in found}
