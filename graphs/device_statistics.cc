@@ -65,6 +65,7 @@ void AddCounts(const RunStatistics& from, RunStatistics& sum) {
   sum.driver_allocations_after_warmup += from.driver_allocations_after_warmup;
   sum.images_decoded_host += from.images_decoded_host;
   sum.images_decoded_device += from.images_decoded_device;
+  sum.images_repaired += from.images_repaired;
   sum.skipped += from.skipped;
   sum.seats += from.seats;
   sum.seats_waiting += from.seats_waiting;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,30 @@ constexpr int64_t kSizesSampled = 1000;
 // A batch's bytes exceed mean + 6 sigma / sqrt(batch) a sample about once in 10^9 batches; what
 // does not fit takes its host form.
 constexpr double kSigmas = 6;
+
+// Of a stream's arena where images are decoded on the device. A photograph's coefficients and
+// planes take some 12 times its file: then a batch is one wave. Below, small batches would be cut
+// up; above, batches of large images would take the memory of the model that is trained.
+constexpr size_t kArenaPerEncodedByte = 16;
+constexpr size_t kMinEncodedArenaBytes = size_t{64} << 20;
+constexpr size_t kMaxEncodedArenaBytes = size_t{512} << 20;
+
+// What one row behind Upload needs of the arena: they are all alike, and there is no other way for
+// one.
+size_t LeastArenaBytes(const ExecutionPlan& plan) {
+  size_t between = 0, scratch = 0;
+  for (const DeviceStep& step : plan.behind) {
+    std::vector<Region> regions;
+    for (size_t b = step.begin; b <= step.end; ++b) {
+      regions.push_back(Region::Whole(plan.chain.spec(b).size()));
+    }
+    scratch = std::max(scratch, step.stage->row_scratch_bytes({nullptr, regions}));
+    if (step.end < plan.chain.links.size()) {
+      between += AlignUp(static_cast<size_t>(plan.chain.spec(step.end).bytes()), kSlabAlignment);
+    }
+  }
+  return AlignUp(between, kSlabAlignment) + scratch;
+}
 
 }  // namespace
 
@@ -118,6 +143,12 @@ absl::Status OutputPlanner::LayOut() {
     if (steps->size() > 1) plan.arena_bytes = options_.arena_bytes;
   }
   plan.scratch_bytes = AlignUp(plan.scratch_bytes, kSlabAlignment);
+  if (plan.has_encoded_part()) {
+    plan.arena_bytes = std::clamp(layout.encoded * kArenaPerEncodedByte, kMinEncodedArenaBytes,
+                                  kMaxEncodedArenaBytes);
+  }
+  plan.least_arena_bytes = LeastArenaBytes(plan);
+  plan.arena_bytes = std::max(plan.arena_bytes, plan.least_arena_bytes);
   return absl::OkStatus();
 }
 
@@ -138,9 +169,12 @@ void OutputPlanner::AddTables() {
     plan.params[i] = layout.AddTable(plan.chain.links[i].stage->params_bytes());
   }
   for (size_t b = first; b <= n; ++b) plan.views[b] = layout.AddTable(sizeof(FieldView));
+  bool reports_status = false;
   for (DeviceStep& step : plan.whole) {
     step.descriptors = layout.AddTable(step.stage->descriptor_bytes());
+    reports_status = reports_status || step.stage->reports_status();
   }
+  if (reports_status) plan.status = layout.AddTable(sizeof(int32_t));
 }
 
 absl::StatusOr<size_t> OutputPlanner::EncodedBytes() const {

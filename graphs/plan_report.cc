@@ -83,7 +83,12 @@ std::string PlanReport(const PlannedOutput& output) {
                   plan.or_pageable ? ", pageable where that is refused\n" : "\n");
   const size_t arenas = (plan.arena_bytes + plan.scratch_bytes) * plan.streams;
   absl::StrAppend(&text, "  device   ", BytesText(plan.layout.device_bytes() * plan.seats + arenas),
-                  ", ", plan.streams, " streams\n");
+                  ", ", plan.streams, " streams");
+  if (arenas > 0) {
+    absl::StrAppend(&text, " with ", BytesText(plan.arena_bytes + plan.scratch_bytes),
+                    " of scratch each");
+  }
+  absl::StrAppend(&text, "\n");
   return text;
 }
 

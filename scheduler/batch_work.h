@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,15 +30,25 @@ struct RowWork {
   bool in_encoded_part = false;  // `place` lies in the slab.
   bool finished = true;          // Goes up finished (else encoded).
   bool kept = false;             // In the cache: nothing is read.
+  // Of a row that is to go up encoded, but must be done on the host: its bytes are not there. It is
+  // repaired, with the damaged ones.
+  bool deferred = false;
+  std::vector<std::byte> read_again;  // What it is then done from, instead of `place`.
   // Where in the slab the source's row goes: one that is to be gathered, or that lies finished in
   // its file.
   std::byte* slot = nullptr;
 };
 
-// What one batch runs on the device: its rows of either kind, cut into waves that an arena holds.
+// Rows that an arena holds together.
+struct Wave {
+  int rows = 0;
+  size_t scratch_at = 0;  // Where in the arena the steps' scratch begins.
+};
+
+// What one batch runs on the device: its rows of either kind, cut into waves.
 struct Waves {
   std::vector<int32_t> encoded, finished;
-  std::vector<int> encoded_sizes, finished_sizes;  // Rows of each wave, in order.
+  std::vector<Wave> of_encoded, of_finished;  // In the order of the rows.
 };
 
 // Rows are worked on by one thread each; what is not by row is touched by the thread that admits,
@@ -56,6 +67,8 @@ struct BatchWork {
   Waves waves;
   std::vector<std::pair<std::string, TensorView>> tensors;  // That will be delivered.
   std::shared_ptr<Event> ready_event;  // Recorded behind the batch's last device work.
+  std::vector<int32_t> to_repair;      // Rows, once the device has reported.
+  std::function<void()> end_upload;    // Of the flow, while rows are repaired.
   std::shared_ptr<BatchTiming> timing;
 
   int count() const { return static_cast<int>(spec.count()); }
@@ -82,6 +95,7 @@ struct BatchWork {
     failure_ = absl::OkStatus();
     ready_event = nullptr;
     timing = nullptr;
+    to_repair.clear();
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "penstock/memory/spin_lock.h"
@@ -22,6 +23,8 @@ constexpr size_t kMaxPieces = 2;
 // milliseconds).
 constexpr auto kShortSleep = std::chrono::microseconds(20);
 constexpr auto kLongSleep = std::chrono::microseconds(500);
+// A batch that waits for what the device reports of it is not delivered before.
+constexpr auto kAwaitSleep = std::chrono::microseconds(100);
 
 // Work that takes microseconds a batch follows at once or not for long: a sleep, and being woken,
 // would take longer than the work.
@@ -60,6 +63,16 @@ void DeviceQueue::Submit(UploadJob job) {
     has_jobs_ = true;
   }
   changed_.notify_all();
+}
+
+void DeviceQueue::Await(std::shared_ptr<Event> event,
+                        std::function<void(absl::Status status)> then) {
+  {
+    const auto lock = SpinLock(mutex_);
+    new_awaited_.push_back({std::move(event), std::move(then)});
+    has_awaited_ = true;
+  }
+  Wake();
 }
 
 void DeviceQueue::Watch(std::shared_ptr<SeatPool> pool, std::function<void()> on_free,
@@ -127,6 +140,7 @@ void DeviceQueue::Run() {
 
 bool DeviceQueue::Work(bool look_at_all, bool& seats_pending) {
   bool any = RetirePieces();
+  any = RetireAwaited() || any;
   any = DoWork() || any;
   any = CollectSeats(look_at_all, seats_pending) || any;
   while (TakeJob() && IssuePiece()) any = true;
@@ -138,9 +152,10 @@ bool DeviceQueue::Sleep(bool seats_pending, std::chrono::microseconds& duration)
   asleep_ = true;
   const auto ready = [this] { return woken_ || !jobs_.empty(); };
   const bool busy = current_ != nullptr || !in_flight_.empty();
-  if (busy || seats_pending) {
+  if (busy || seats_pending || !awaited_.empty()) {
     changed_.wait_for(lock, busy ? kShortSleep : duration, [&] { return !busy && ready(); });
-    duration = std::min(duration * 2, std::chrono::microseconds(kLongSleep));
+    const std::chrono::microseconds longest = awaited_.empty() ? kLongSleep : kAwaitSleep;
+    duration = std::min(duration * 2, longest);
   } else {
     changed_.wait(lock, [&] { return stopping_ || ready(); });
     if (stopping_ && !ready()) return false;
@@ -219,6 +234,25 @@ bool DeviceQueue::RetirePieces() {
     any = true;
   }
   return any;
+}
+
+bool DeviceQueue::RetireAwaited() {
+  if (has_awaited_) {
+    const auto lock = SpinLock(mutex_);
+    std::move(new_awaited_.begin(), new_awaited_.end(), std::back_inserter(awaited_));
+    new_awaited_.clear();
+    has_awaited_ = false;
+  }
+  std::vector<std::pair<Awaited, absl::Status>> passed;
+  std::erase_if(awaited_, [&passed](Awaited& awaited) {
+    const absl::StatusOr<bool> done = awaited.event->Done();
+    if (done.ok() && !*done) return false;
+    passed.emplace_back(std::move(awaited), done.status());
+    return true;
+  });
+  // They may have more to await.
+  for (auto& [awaited, status] : passed) awaited.then(std::move(status));
+  return !passed.empty();
 }
 
 bool DeviceQueue::CollectSeats(bool look_at_all, bool& pending) {

@@ -48,6 +48,9 @@ class DeviceQueue {
 
   // Thread-safe; never blocks on the device.
   void Submit(UploadJob job);
+  // Calls `then` on the queue's thread once the event has passed, with OK or the device's error; it
+  // does not block. Thread-safe.
+  void Await(std::shared_ptr<Event> event, std::function<void(absl::Status status)> then);
   // Collects the pool's seats as their events pass, and then calls `on_free`; and `on_work` after
   // CallForWork(), which gives whether it found any. Until Unwatch(), which returns only when no
   // call is running.
@@ -74,6 +77,10 @@ class DeviceQueue {
     std::function<bool()> on_work;
     int64_t collected = 0;  // Seats that on_free has been told of.
   };
+  struct Awaited {
+    std::shared_ptr<Event> event;
+    std::function<void(absl::Status status)> then;
+  };
   struct Piece {
     std::shared_ptr<Event> event;
     size_t bytes;
@@ -88,15 +95,17 @@ class DeviceQueue {
   bool IssuePiece();  // True if something was issued.
   void FinishJob(absl::Status status);
   bool RetirePieces();                                 // True if one has passed.
+  bool RetireAwaited();                                // The same.
   bool CollectSeats(bool look_at_all, bool& pending);  // True if a seat became free.
 
   const std::shared_ptr<Device> device_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<UploadJob> jobs_;
+  std::vector<Awaited> new_awaited_;
   bool stopping_ = false;
   std::atomic<bool> woken_{false}, asleep_{false};
-  std::atomic<bool> has_jobs_{false}, has_work_{false};
+  std::atomic<bool> has_jobs_{false}, has_work_{false}, has_awaited_{false};
   std::atomic<int64_t> busy_ns_{0}, polling_ns_{0};
 
   std::mutex watched_mutex_;  // Held while on_free runs.
@@ -106,6 +115,7 @@ class DeviceQueue {
   std::unique_ptr<UploadJob> current_;
   size_t range_ = 0, offset_ = 0;  // In current_->copies.
   std::deque<Piece> in_flight_;
+  std::vector<Awaited> awaited_;
   std::thread thread_;
 };
 

@@ -1,14 +1,12 @@
 #include "penstock/scheduler/device_steps.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "penstock/memory/status_macros.h"
+#include "penstock/scheduler/arena.h"
 
 namespace penstock {
-namespace {
-
-constexpr size_t kViewAlignment = 16;
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<DeviceSteps>> DeviceSteps::Create(Device& device,
                                                                  const ExecutionPlan& plan,
@@ -38,42 +36,54 @@ void DeviceSteps::Prepare(BatchWork& work) const {
   waves.encoded.clear();
   waves.finished.clear();
   for (int32_t row = 0; row < work.count(); ++row) {
-    (work.rows[row].finished ? waves.finished : waves.encoded).push_back(row);
+    const RowWork& r = work.rows[row];
+    if (r.deferred) continue;
+    (r.finished ? waves.finished : waves.encoded).push_back(row);
+  }
+  if (plan_.status != kNoTable) {
+    std::fill_n(tables_.Status(*work.seat), work.count(), 0);
   }
   tables_.WriteRowList(work, plan_.encoded_rows, waves.encoded);
   tables_.WriteRowList(work, plan_.finished_rows, waves.finished);
-  waves.encoded_sizes = PlaceWaves(plan_.whole, waves.encoded, work);
-  waves.finished_sizes = PlaceWaves(plan_.behind, waves.finished, work);
+  waves.of_encoded = PlaceWaves(plan_.whole, waves.encoded, work);
+  waves.of_finished = PlaceWaves(plan_.behind, waves.finished, work);
 }
 
-std::vector<int> DeviceSteps::PlaceWaves(const std::vector<DeviceStep>& steps,
-                                         absl::Span<const int32_t> rows, BatchWork& work) const {
-  std::vector<int> sizes;
-  if (steps.empty() || rows.empty()) return sizes;
-  std::byte* arena = lanes_[work.stream].arena.data() + plan_.scratch_bytes;
-  const size_t last = plan_.chain.links.size();
-  size_t used = 0;
-  sizes.push_back(0);
-  for (const int32_t row : rows) {
-    size_t needed = 0;
-    for (int pass = 0; pass < 2; ++pass) {  // Measure, then place.
-      size_t at = used;
-      for (const DeviceStep& step : steps) {
-        if (step.end == plan_.chain.cut || step.end == last) continue;
-        FieldView& view = *tables_.View(*work.seat, step.end, row);
-        view.bytes = view.region.area() * view.channels * ItemBytes(view.dtype);
-        view.address = reinterpret_cast<uint64_t>(arena + at);
-        at += AlignUp(view.bytes, kViewAlignment);
-      }
-      needed = at - used;
-      if (used + needed <= plan_.arena_bytes) break;
-      used = 0;  // The row begins a wave of its own.
-      sizes.push_back(0);
-    }
-    used += needed;
-    ++sizes.back();
+std::vector<Wave> DeviceSteps::PlaceWaves(const std::vector<DeviceStep>& steps,
+                                          absl::Span<const int32_t> rows, BatchWork& work) const {
+  std::vector<Wave> waves;
+  if (steps.empty() || rows.empty()) return waves;
+  ArenaNeed need(plan_, tables_, steps);
+  size_t begin = 0;
+  const auto end_wave = [&](size_t end) {
+    waves.push_back({static_cast<int>(end - begin), need.scratch_at()});
+    PlaceBetween(steps, rows.subspan(begin, end - begin), work);
+    need.Clear();
+    begin = end;
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (need.TryAdd(work, rows[i])) continue;
+    end_wave(i);
+    need.TryAdd(work, rows[i]);  // By itself each fits.
   }
-  return sizes;
+  end_wave(rows.size());
+  return waves;
+}
+
+// Gives what lies between the steps of one wave its place in the arena.
+void DeviceSteps::PlaceBetween(const std::vector<DeviceStep>& steps, absl::Span<const int32_t> rows,
+                               BatchWork& work) const {
+  auto at = reinterpret_cast<uint64_t>(lanes_[work.stream].arena.data());
+  for (const int32_t row : rows) {
+    for (const DeviceStep& step : steps) {
+      const size_t bytes = BetweenBytes(plan_, step, work.rows[row].resolved);
+      if (bytes == 0) continue;
+      FieldView& view = *tables_.View(*work.seat, step.end, row);
+      view.bytes = view.region.area() * view.channels * ItemBytes(view.dtype);
+      view.address = at;
+      at += bytes;
+    }
+  }
 }
 
 std::vector<CopyRange> DeviceSteps::Copies(const BatchWork& work) const {
@@ -107,17 +117,63 @@ absl::Status DeviceSteps::Enqueue(const BatchWork& work) const {
     return gather_->Enqueue(works, stream(work.stream));
   }
   PENSTOCK_RETURN_IF_ERROR(
-      EnqueueSteps(plan_.whole, plan_.encoded_rows, work.waves.encoded_sizes, work));
-  return EnqueueSteps(plan_.behind, plan_.finished_rows, work.waves.finished_sizes, work);
+      EnqueueSteps(plan_.whole, plan_.encoded_rows, work.waves.of_encoded, work));
+  return EnqueueSteps(plan_.behind, plan_.finished_rows, work.waves.of_finished, work);
+}
+
+bool DeviceSteps::awaits_report(const BatchWork& work) const {
+  const auto rows = absl::MakeConstSpan(work.rows).first(work.count());
+  return (plan_.status != kNoTable && !work.waves.encoded.empty()) ||
+         std::any_of(rows.begin(), rows.end(), [](const RowWork& r) { return r.deferred; });
+}
+
+absl::Status DeviceSteps::CopyReport(const BatchWork& work) const {
+  if (plan_.status == kNoTable || work.waves.encoded.empty()) return absl::OkStatus();
+  const Seat& seat = *work.seat;
+  return device_.CopyToHost(seat.host + plan_.status, seat.device + plan_.status,
+                            work.count() * sizeof(int32_t), stream(work.stream));
+}
+
+void DeviceSteps::ReadReport(BatchWork& work) const {
+  work.to_repair.clear();
+  const int32_t* const status = plan_.status != kNoTable ? tables_.Status(*work.seat) : nullptr;
+  for (int32_t row = 0; row < work.count(); ++row) {
+    const bool damaged = status != nullptr && status[row] != 0;
+    if (damaged || work.rows[row].deferred) work.to_repair.push_back(row);
+  }
+}
+
+std::vector<CopyRange> DeviceSteps::PrepareRepaired(BatchWork& work) const {
+  const Seat& seat = *work.seat;
+  Waves& waves = work.waves;
+  waves.encoded.clear();
+  waves.of_encoded.clear();
+  waves.finished = work.to_repair;
+  tables_.WriteRowList(work, plan_.finished_rows, waves.finished);
+  waves.of_finished = PlaceWaves(plan_.behind, waves.finished, work);
+  std::vector<CopyRange> copies;
+  const auto add = [&](size_t offset, size_t bytes) {
+    copies.push_back({seat.device + offset, seat.host + offset, bytes});
+  };
+  add(plan_.finished_rows, work.count() * sizeof(int32_t));
+  for (const DeviceStep& step : plan_.behind) {
+    if (step.end == plan_.chain.links.size()) continue;  // What lies between has new places.
+    add(plan_.views[step.end], work.count() * sizeof(FieldView));
+  }
+  for (const int32_t row : waves.finished) {
+    add(plan_.layout.rows_at() + row * plan_.layout.row, plan_.layout.row);
+  }
+  return copies;
 }
 
 absl::Status DeviceSteps::EnqueueSteps(const std::vector<DeviceStep>& steps, size_t row_list,
-                                       absl::Span<const int> wave_sizes,
-                                       const BatchWork& work) const {
+                                       absl::Span<const Wave> waves, const BatchWork& work) const {
   const Seat& seat = *work.seat;
   std::vector<Table<FieldView>> views;
   std::vector<Table<std::byte>> params;
-  for (const int rows : wave_sizes) {
+  Table<int32_t> status;
+  if (plan_.status != kNoTable) status = tables_.At<int32_t>(seat, plan_.status);
+  for (const Wave& wave : waves) {
     for (const DeviceStep& step : steps) {
       views.clear();
       params.clear();
@@ -130,12 +186,12 @@ absl::Status DeviceSteps::EnqueueSteps(const std::vector<DeviceStep>& steps, siz
       DeviceCall call{device_,
                       lanes_[work.stream].stream->ref(),
                       tables_.At<int32_t>(seat, row_list),
-                      rows,
+                      wave.rows,
                       views,
                       params,
                       {},
-                      {},
-                      lanes_[work.stream].arena.data()};
+                      status,
+                      lanes_[work.stream].arena.data() + wave.scratch_at};
       if (step.descriptors != kNoTable) {
         call.descriptors = tables_.At<std::byte>(seat, step.descriptors);
       }
@@ -143,7 +199,7 @@ absl::Status DeviceSteps::EnqueueSteps(const std::vector<DeviceStep>& steps, siz
         return Prefixed(absl::StrCat("node '", step.name, "', batch ", work.spec.sequence), status);
       }
     }
-    row_list += rows * sizeof(int32_t);
+    row_list += wave.rows * sizeof(int32_t);
   }
   return absl::OkStatus();
 }

@@ -27,7 +27,7 @@ struct CopyRange {
 
 // One stream with its arena, which the batches of that stream use in turn.
 struct StreamLane {
-  Buffer arena;  // scratch, then what lies between steps. Before the stream, which drains first.
+  Buffer arena;  // See arena.h. Before the stream, which drains first.
   std::unique_ptr<Stream> stream;
 };
 
@@ -51,6 +51,17 @@ class DeviceSteps {
   std::vector<CopyRange> Copies(const BatchWork& work) const;
   // Puts the device steps into the batch's stream.
   absl::Status Enqueue(const BatchWork& work) const;
+
+  // Some rows may have to be repaired once the device is done.
+  bool awaits_report(const BatchWork& work) const;
+  // Brings back what the steps report, behind them in the batch's stream.
+  absl::Status CopyReport(const BatchWork& work) const;
+  // When it is there: sets work.to_repair.
+  void ReadReport(BatchWork& work) const;
+  // Those rows now lie finished in the slab: what goes up again, to be followed by Enqueue(), which
+  // then runs what is behind Upload for them alone.
+  std::vector<CopyRange> PrepareRepaired(BatchWork& work) const;
+
   // The delivered tensors, in device memory.
   std::vector<std::pair<std::string, TensorView>> Tensors(const BatchWork& work) const;
 
@@ -62,10 +73,12 @@ class DeviceSteps {
   DeviceSteps(Device& device, const ExecutionPlan& plan, const SlabTables& tables)
       : device_(device), plan_(plan), tables_(tables) {}
 
-  std::vector<int> PlaceWaves(const std::vector<DeviceStep>& steps, absl::Span<const int32_t> rows,
-                              BatchWork& work) const;
+  std::vector<Wave> PlaceWaves(const std::vector<DeviceStep>& steps, absl::Span<const int32_t> rows,
+                               BatchWork& work) const;
+  void PlaceBetween(const std::vector<DeviceStep>& steps, absl::Span<const int32_t> rows,
+                    BatchWork& work) const;
   absl::Status EnqueueSteps(const std::vector<DeviceStep>& steps, size_t row_list,
-                            absl::Span<const int> wave_sizes, const BatchWork& work) const;
+                            absl::Span<const Wave> waves, const BatchWork& work) const;
 
   Device& device_;
   const ExecutionPlan& plan_;

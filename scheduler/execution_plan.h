@@ -82,8 +82,11 @@ struct ExecutionPlan {
   size_t encoded_rows = kNoTable, finished_rows = kNoTable;
   std::vector<size_t> params;  // By link. Without a table the numbers stay on the host.
   std::vector<size_t> views;   // By boundary: a FieldView a row.
-  // Device memory of one stream: what lies between two device steps, and the steps' scratch.
+  size_t status = kNoTable;    // What `whole` reports of each row; comes back to the host.
+  // Device memory of one stream: what all rows of a wave need (see arena.h), and what one call of a
+  // step needs besides.
   size_t arena_bytes = 0, scratch_bytes = 0;
+  size_t least_arena_bytes = 0;  // Below it, no row could run `behind`.
 
   CachePlan cache;
   HostMemory memory = HostMemory::kPinned;

@@ -49,6 +49,7 @@ class Flow::Graph {
 
   void Submit(const EnvelopePtr& envelope) { nodes_->read.try_put(envelope); }
   void SubmitRows(const Chunk& chunk) { nodes_->rows.try_put(chunk); }
+  void SubmitRepair(const Chunk& chunk) { nodes_->repair.try_put(chunk); }
   std::shared_ptr<void> Hold() { return Reserve(nodes_->graph); }
   void Drain() { nodes_->graph.wait_for_all(); }
 
@@ -92,8 +93,13 @@ class Flow::Graph {
                     self->bodies_.deliver(envelope);
                     return flow::continue_msg();
                   }),
-          rows(graph, flow::unlimited, [self](const Chunk& chunk) {
-            self->bodies_.rows(chunk);
+          rows(graph, flow::unlimited,
+               [self](const Chunk& chunk) {
+                 self->bodies_.rows(chunk);
+                 return flow::continue_msg();
+               }),
+          repair(graph, flow::unlimited, [self](const Chunk& chunk) {
+            self->bodies_.repair(chunk);
             return flow::continue_msg();
           }) {
       flow::make_edge(read, sample);
@@ -107,7 +113,7 @@ class Flow::Graph {
     CompleteNode complete;
     UploadNode upload;
     DeliverNode deliver;
-    RowsNode rows;
+    RowsNode rows, repair;
   };
 
   const FlowBodies bodies_;
@@ -123,6 +129,8 @@ Flow::~Flow() { Drain(); }
 void Flow::Submit(const EnvelopePtr& envelope) { graph_->Submit(envelope); }
 
 void Flow::SubmitRows(const Chunk& chunk) { graph_->SubmitRows(chunk); }
+
+void Flow::SubmitRepair(const Chunk& chunk) { graph_->SubmitRepair(chunk); }
 
 std::shared_ptr<void> Flow::Hold() { return graph_->Hold(); }
 

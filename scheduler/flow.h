@@ -6,6 +6,9 @@
 // A batch that needs no reading and no upload takes a short way: SubmitRows ─► rows (a task a
 // chunk), and whoever is done last hands it on; a Hold keeps the flow from draining meanwhile.
 //
+// Rows that the device found damaged are repaired (a task a chunk) between upload's start and its
+// end.
+//
 // Every message belongs to an admitted batch, so no queue here can grow; nothing in it rejects,
 // limits or blocks. Failed batches pass through all nodes. Bodies must not throw.
 #pragma once
@@ -32,6 +35,7 @@ struct FlowBodies {
   std::function<void(const EnvelopePtr&)> deliver;
   // The short way.
   std::function<void(const Chunk&)> rows;
+  std::function<void(const Chunk&)> repair;
 };
 
 // The threads that bodies run on, which several flows may share.
@@ -61,6 +65,8 @@ class Flow {
   void Submit(const EnvelopePtr& envelope);
   // Rows of a batch; its Envelope has a Hold of this flow. Also from within `rows`.
   void SubmitRows(const Chunk& chunk);
+  // Of a batch whose upload has not ended.
+  void SubmitRepair(const Chunk& chunk);
   // Drain() waits until it is gone.
   std::shared_ptr<void> Hold();
   // Waits until every submitted batch has been delivered. Not from a body.

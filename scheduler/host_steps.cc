@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "penstock/memory/status_macros.h"
+#include "penstock/scheduler/arena.h"
 
 namespace penstock {
 namespace {
@@ -48,6 +49,8 @@ bool HostSteps::Locate(BatchWork& work) const {
     const int64_t id = work.ids[row];
     r.sample.id = id;
     r.sample.tag.clear();
+    r.deferred = false;
+    r.read_again.clear();
     r.kept = cache_ != nullptr && cache_->Has(id);
     if (r.kept) {
       r.extent = {};
@@ -157,16 +160,17 @@ void HostSteps::Process(const Chunk& chunk) const {
   auto worker = TakeWorker();
   const int64_t scratch_before = worker->scratch_bytes;
   for (int row = chunk.begin; row < chunk.end && !work.failed(); ++row) {
-    const absl::Status status = ProcessRow(work, row, *worker);
-    if (status.ok()) continue;
-    const RowWork& r = work.rows[row];
-    const bool of_source = r.resolved.failed == kMaxLinks;
-    FailSample(plan_, of_source ? plan_.source_node : plan_.chain.links[r.resolved.failed].node,
-               row, status, work);
+    if (absl::Status s = ProcessRow(work, row, *worker); !s.ok()) FailRow(work, row, s);
   }
   work.scratch_writes += worker->scratch_bytes - scratch_before;
   GiveBack(std::move(worker));
   counters_.host.Add(absl::Now() - start, start - chunk.ready, chunk.end - chunk.begin);
+}
+
+void HostSteps::FailRow(BatchWork& work, int row, const absl::Status& status) const {
+  const size_t failed = work.rows[row].resolved.failed;
+  FailSample(plan_, failed == kMaxLinks ? plan_.source_node : plan_.chain.links[failed].node, row,
+             status, work);
 }
 
 // The cache's memory is the host's here; where it is the device's, batches are gathered.
@@ -210,6 +214,7 @@ absl::Status HostSteps::FinishRow(BatchWork& work, int row, ChainWorker& worker)
   return plan_.source->Finish(bytes, sample, context);
 }
 
+// By what it holds and by the plan alone: never by timing.
 bool HostSteps::TakesHostForm(BatchWork& work, int row) const {
   const RowWork& r = work.rows[row];
   const DeviceStep& first = plan_.whole.front();
@@ -219,14 +224,7 @@ bool HostSteps::TakesHostForm(BatchWork& work, int row) const {
                              descriptor)) {
     return true;
   }
-  size_t between = 0;  // What this row takes of the arena.
-  for (const DeviceStep& step : plan_.whole) {
-    if (step.end == plan_.chain.cut || step.end == plan_.chain.links.size()) continue;
-    const FieldSpec& spec = plan_.chain.spec(step.end);
-    between += AlignUp(r.resolved.region[step.end].area() * spec.channels() * ItemBytes(spec.dtype),
-                       kEncodedAlignment);
-  }
-  return between > plan_.arena_bytes;
+  return !ArenaNeed(plan_, tables_, plan_.whole).TryAdd(work, row);
 }
 
 absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker) const {
@@ -261,6 +259,14 @@ absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker
     counters_.decoded_device += decodes ? 1 : 0;
     return absl::OkStatus();
   }
+  PENSTOCK_RETURN_IF_ERROR(RunHostForm(work, row, worker));
+  counters_.decoded_host += decodes ? 1 : 0;
+  return absl::OkStatus();
+}
+
+// What is before Collate, of a row whose Params are settled.
+absl::Status HostSteps::RunHostForm(BatchWork& work, int row, ChainWorker& worker) const {
+  RowWork& r = work.rows[row];
   if (r.resolved.size[plan_.chain.cut] != plan_.chain.spec(plan_.chain.cut).size()) {
     const ImageSize got = r.resolved.size[plan_.chain.cut];
     const ImageSize want = plan_.chain.spec(plan_.chain.cut).size();
@@ -268,10 +274,58 @@ absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker
     return absl::FailedPreconditionError(absl::StrCat(
         CheckResolvedSize(got, want).message(), "; add Resize, CenterCrop or RandomResizedCrop"));
   }
+  std::array<std::byte*, kMaxLinks> pointers;
+  const auto params = absl::MakeSpan(pointers.data(), plan_.chain.links.size());
+  tables_.AllParams(work, row, params);
   const FieldView row_view = tables_.HostRow(*work.seat, row);
   work.slab_writes += row_view.bytes;
-  PENSTOCK_RETURN_IF_ERROR(plan_.chain.Process(field, r.resolved, params, row_view, worker));
-  counters_.decoded_host += decodes ? 1 : 0;
+  return plan_.chain.Process(r.sample.fields[plan_.field], r.resolved, params, row_view, worker);
+}
+
+bool HostSteps::must_read_again(const BatchWork& work, int row) const {
+  return work.rows[row].place == nullptr && !work.rows[row].extent.memory;
+}
+
+void HostSteps::ReadAgain(BatchWork& work, int row, FileReader& reader) const {
+  RowWork& r = work.rows[row];
+  const absl::Status status = [&]() -> absl::Status {
+    r.extent = plan_.source->Locate(work.ids[row]);
+    if (r.extent.memory) {
+      r.bytes = static_cast<int64_t>(r.extent.memory->size());
+      return absl::OkStatus();
+    }
+    PENSTOCK_ASSIGN_OR_RETURN(r.bytes, reader.Measure(r.extent));
+    r.read_again.resize(static_cast<size_t>(r.bytes));
+    r.place = r.read_again.data();
+    counters_.bytes_read += r.bytes;
+    return reader.Read(r.extent, absl::MakeSpan(r.read_again));
+  }();
+  if (!status.ok()) FailSample(plan_, plan_.source_node, row, status, work);
+}
+
+void HostSteps::Repair(const Chunk& chunk) const {
+  const absl::Time start = absl::Now();
+  BatchWork& work = *chunk.envelope->work;
+  auto worker = TakeWorker();
+  const int64_t scratch_before = worker->scratch_bytes;
+  for (int i = chunk.begin; i < chunk.end; ++i) {
+    const int row = work.to_repair[i];
+    if (absl::Status s = RepairRow(work, row, *worker); !s.ok()) FailRow(work, row, s);
+  }
+  work.scratch_writes += worker->scratch_bytes - scratch_before;
+  GiveBack(std::move(worker));
+  counters_.host.Add(absl::Now() - start, start - chunk.ready, chunk.end - chunk.begin);
+}
+
+absl::Status HostSteps::RepairRow(BatchWork& work, int row, ChainWorker& worker) const {
+  RowWork& r = work.rows[row];
+  if (!r.read_again.empty()) PENSTOCK_RETURN_IF_ERROR(FinishRow(work, row, worker));
+  PENSTOCK_RETURN_IF_ERROR(RunHostForm(work, row, worker));
+  if (!r.deferred) {  // Then it was taken for the device's.
+    --counters_.decoded_device;
+    ++counters_.repaired;
+  }
+  ++counters_.decoded_host;
   return absl::OkStatus();
 }
 

@@ -38,6 +38,11 @@ class HostSteps {
   // Finish, Probe, Describe, Resolve; and for rows that go up finished, the sample stages. Of a
   // batch that is gathered only Finish, for the rows that are not kept.
   void Process(const Chunk& chunk) const;
+  // Rows work.to_repair[begin, end) of a batch that the device is done with: reads those again
+  // whose bytes are not on the host (on an I/O thread, before), and runs the host form.
+  bool must_read_again(const BatchWork& work, int row) const;
+  void ReadAgain(BatchWork& work, int row, FileReader& reader) const;
+  void Repair(const Chunk& chunk) const;
   // Once all rows are done: the batch stages, and the tables' rest.
   void Complete(BatchWork& work) const;
 
@@ -50,6 +55,9 @@ class HostSteps {
   void RunBatchSteps(BatchWork& work) const;
   absl::Status ProcessRow(BatchWork& work, int row, ChainWorker& worker) const;
   void TakeKept(BatchWork& work, int row) const;
+  absl::Status RepairRow(BatchWork& work, int row, ChainWorker& worker) const;
+  absl::Status RunHostForm(BatchWork& work, int row, ChainWorker& worker) const;
+  void FailRow(BatchWork& work, int row, const absl::Status& status) const;
   absl::Status FinishRow(BatchWork& work, int row, ChainWorker& worker) const;
   // Decides whether a row of an encoded plan takes its host form after all.
   bool TakesHostForm(BatchWork& work, int row) const;

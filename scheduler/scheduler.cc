@@ -1,5 +1,5 @@
-// Start, stop and admission. The flow's bodies are in scheduler_bodies.cc, the figures in
-// scheduler_statistics.cc.
+// Start, stop and admission. The flow's bodies are in scheduler_bodies.cc and
+// scheduler_repair.cc, the figures in scheduler_statistics.cc.
 #include "penstock/scheduler/scheduler.h"
 
 #include <algorithm>
@@ -193,7 +193,7 @@ void Scheduler::SubmitBatch(const BatchSpec& spec, Seat* seat) {
   work.generation = generation_;
   work.slot = slot_++;
   work.seat = seat;
-  work.stream = static_cast<int>(work.slot % device_->streams());
+  work.stream = static_cast<int>(submitted_++ % device_->streams());
   tables_.Start(work);
   ++in_flight_;
   plan_.only_launches() ? SubmitRows(envelope) : flow_->Submit(envelope);

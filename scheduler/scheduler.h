@@ -98,6 +98,12 @@ class Scheduler {
   void NamePushed(const BatchWork& work, BatchInfo& info) const;
   void OnSeatsFree();
 
+  // Rows that the device found damaged.
+  void AwaitReport(const EnvelopePtr& envelope, std::function<void()> end);
+  void OnReport(const EnvelopePtr& envelope, absl::Status status);
+  void Repair(const Chunk& chunk);
+  void UploadRepaired(const EnvelopePtr& envelope);
+
   // The short way, of a plan whose samples are all kept.
   void SubmitRows(const EnvelopePtr& envelope);
   void Rows(const Chunk& chunk);
@@ -129,6 +135,7 @@ class Scheduler {
   std::mutex admit_mutex_;
   std::optional<NextItem> pending_;  // Asked of the sequence, but there was no seat.
   int64_t generation_ = 0, slot_ = 0;
+  int64_t submitted_ = 0;  // Batches: ends of epochs take no stream.
   bool admission_ended_ = false;
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> failed_{false};  // A batch has failed: the run ends with it.

@@ -50,6 +50,7 @@ FlowBodies Scheduler::Bodies() {
   };
   bodies.deliver = [this](const EnvelopePtr& envelope) { Deliver({&envelope, 1}); };
   bodies.rows = [this](const Chunk& chunk) { Rows(chunk); };
+  bodies.repair = [this](const Chunk& chunk) { Repair(chunk); };
   return bodies;
 }
 
@@ -146,9 +147,9 @@ void Scheduler::Upload(const EnvelopePtr& envelope, std::function<void()> end) {
   const absl::Time submitted = absl::Now();
   job.before = [this, &work, submitted] { return StartTiming(work, submitted); };
   job.after = [this, &work, bytes] { return EnqueueSteps(work, bytes); };
-  job.done = [this, &work, end = std::move(end)](absl::Status status) {
-    EndUpload(work, std::move(status));
-    end();
+  job.done = [this, envelope, end = std::move(end)](absl::Status status) {
+    EndUpload(*envelope->work, std::move(status));
+    AwaitReport(envelope, end);
   };
   resources_.queue->Submit(std::move(job));
 }
@@ -171,6 +172,7 @@ absl::Status Scheduler::EnqueueSteps(BatchWork& work, int64_t uploaded) {
   if (timed) PENSTOCK_RETURN_IF_ERROR(RecordTime(device, work.timing->copy_end, stream));
   PENSTOCK_RETURN_IF_ERROR(device_->Enqueue(work));
   if (timed) PENSTOCK_RETURN_IF_ERROR(RecordTime(device, work.timing->steps_end, stream));
+  PENSTOCK_RETURN_IF_ERROR(device_->CopyReport(work));
   counters_.bytes_uploaded += uploaded;
   counters_.slab_writes += work.slab_writes;
   counters_.scratch_writes += work.scratch_writes;

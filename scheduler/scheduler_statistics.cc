@@ -176,6 +176,7 @@ RunStatistics Scheduler::Statistics() const {
   s.scratch_bytes_per_byte = PerByte(counters_.scratch_writes, s.bytes_uploaded);
   s.images_decoded_host = counters_.decoded_host;
   s.images_decoded_device = counters_.decoded_device;
+  s.images_repaired = counters_.repaired;
   s.epochs = epochs_;
   s.stages = Stages(s.seconds);
   s.seats = plan_.seats;

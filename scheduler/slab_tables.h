@@ -42,6 +42,11 @@ class SlabTables {
   void WriteViews(BatchWork& work, int row, const FieldView& encoded) const;
   FieldView* View(const Seat& seat, size_t boundary, int row) const;
 
+  // What the device reports of each row, as the host has it. Needs a plan with that table.
+  int32_t* Status(const Seat& seat) const {
+    return reinterpret_cast<int32_t*>(seat.host + plan_.status);
+  }
+
   void WriteRowList(BatchWork& work, size_t table, absl::Span<const int32_t> rows) const;
 
   // Zeroes what no row of this batch has written: entries of missing rows, and padding. Counts the

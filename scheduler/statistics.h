@@ -74,7 +74,9 @@ struct RunStatistics {
   int64_t pinned_bytes_peak = 0, device_bytes_peak = 0;
   int64_t driver_allocations_after_warmup = 0;
   double host_writes_per_byte = 0, scratch_bytes_per_byte = 0;
-  int64_t images_decoded_host = 0, images_decoded_device = 0, skipped = 0;
+  // Each image is counted once: on the side that made its pixels. `images_repaired`: of those
+  // decoded on the host, the ones that the device found damaged.
+  int64_t images_decoded_host = 0, images_decoded_device = 0, images_repaired = 0, skipped = 0;
   Limit limit = Limit::kNone;
   std::string verdict;
   std::vector<EpochStatistics> epochs;

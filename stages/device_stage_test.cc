@@ -1,6 +1,7 @@
 // SimForm: host bodies as a device form.
 #include "penstock/stages/device_stage.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -45,6 +46,7 @@ class SimFormTest : public testing::Test {
                                          .views = views,
                                          .params = params,
                                          .descriptors = {},
+                                         .status = {status_.data(), status_.data()},
                                          .scratch = nullptr});
     if (!status.ok()) return status;
     return device_->Synchronize(stream_->ref());
@@ -52,6 +54,25 @@ class SimFormTest : public testing::Test {
 
   std::shared_ptr<SimDevice> device_ = SimDevice::Create();
   std::unique_ptr<Stream> stream_;
+  std::vector<int32_t> status_ = {0, 0, 0};
+};
+
+// Copies; fails where the first item is 0.
+class FailsOnZero final : public FieldStage<google::protobuf::BoolValue> {
+ public:
+  absl::Status Infer(FieldSpec&) const override { return absl::OkStatus(); }
+  absl::Status Process(const NoParams&, const FieldView& in, const FieldView& out,
+                       SampleContext&) const override {
+    if (in.data<uint8_t>()[0] == 0) return absl::DataLossError("it is 0");
+    std::copy_n(in.data<uint8_t>(), in.bytes, out.data<uint8_t>());
+    return absl::OkStatus();
+  }
+};
+
+class ReportingForm final : public SimForm<FailsOnZero> {
+ public:
+  using SimForm::SimForm;
+  bool reports_status() const override { return true; }
 };
 
 // Two stages as one step: only the first and the last view have memory.
@@ -86,6 +107,21 @@ TEST_F(SimFormTest, AFailingBodyIsAFailingDevice) {
   EXPECT_FALSE(Run(form, {0}, boundaries).ok());
   EXPECT_EQ(device_->status().message(), "broken");
   EXPECT_FALSE(Run(form, {0}, boundaries).ok());
+}
+
+TEST_F(SimFormTest, ARowsFailureIsItsStatusWhereThatIsReported) {
+  const FailsOnZero stage;
+  const ReportingForm form(stage);
+  std::vector<uint8_t> in[3] = {{7, 1}, {0, 2}, {8, 3}}, out[3] = {{0, 0}, {0, 0}, {0, 0}};
+  std::vector<std::vector<FieldView>> boundaries(2);
+  for (int row = 0; row < 3; ++row) {
+    boundaries[0].push_back(View(in[row], {0, 0, 1, 2}));
+    boundaries[1].push_back(View(out[row], {0, 0, 1, 2}));
+  }
+  ASSERT_TRUE(Run(form, {0, 1, 2}, boundaries).ok());
+  EXPECT_EQ(status_, (std::vector<int32_t>{0, 1, 0}));
+  EXPECT_EQ(out[0], in[0]);
+  EXPECT_EQ(out[2], in[2]);  // Those behind it are done.
 }
 
 }  // namespace

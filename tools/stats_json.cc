@@ -73,6 +73,7 @@ Json Object(const RunStatistics& s) {
           {"scratch_bytes_per_byte", Finite(s.scratch_bytes_per_byte)},
           {"images_decoded_host", s.images_decoded_host},
           {"images_decoded_device", s.images_decoded_device},
+          {"images_repaired", s.images_repaired},
           {"skipped", s.skipped},
           {"limit", Name(s.limit)},
           {"verdict", s.verdict},

@@ -1,9 +1,16 @@
 #include "penstock/tests/pipeline/run.h"
 
+#include <optional>
 #include <utility>
+
+#include "penstock/graphs/planner.h"
+#include "penstock/memory/status_macros.h"
 
 namespace penstock::testing {
 namespace {
+
+constexpr int kThreads = 3;
+constexpr absl::Duration kPatience = absl::Seconds(30);
 
 Got Keep(const DeviceBatch& batch) {
   Got got;
@@ -14,6 +21,25 @@ Got Keep(const DeviceBatch& batch) {
     got.bytes.emplace_back(reinterpret_cast<const char*>(view.data), view.bytes());
   }
   return got;
+}
+
+template <class Next>
+RunResult Take(Next next, int64_t epochs) {
+  RunResult run;
+  while (run.epoch_ends < epochs) {
+    absl::StatusOr<std::optional<DeviceBatch>> batch = next();
+    if (!batch.ok()) {
+      run.status = batch.status();
+      break;
+    }
+    if (!*batch) {
+      ++run.epoch_ends;
+      continue;
+    }
+    (*batch)->WaitOn(StreamRef::LegacyDefault());
+    run.batches.push_back(Keep(**batch));
+  }
+  return run;
 }
 
 }  // namespace
@@ -43,20 +69,7 @@ std::shared_ptr<SimDevice> HostDevice() {
 }
 
 RunResult TakeAll(Pipeline& pipeline, const NextOptions& next, int64_t epochs) {
-  RunResult run;
-  while (run.epoch_ends < epochs) {
-    auto batch = pipeline.Next(next);
-    if (!batch.ok()) {
-      run.status = batch.status();
-      break;
-    }
-    if (!*batch) {
-      ++run.epoch_ends;
-      continue;
-    }
-    (*batch)->WaitOn(StreamRef::LegacyDefault());
-    run.batches.push_back(Keep(**batch));
-  }
+  RunResult run = Take([&] { return pipeline.Next(next); }, epochs);
   run.statistics = pipeline.Stats(next.output, next.device);
   return run;
 }
@@ -76,8 +89,40 @@ RunResult RunGraph(const std::string& text, PipelineOptions options) {
     return run;
   }
   NextOptions next;
-  next.timeout = absl::Seconds(30);
+  next.timeout = kPatience;
   return TakeAll(**pipeline, next, options.epochs);
+}
+
+absl::StatusOr<std::unique_ptr<Scheduler>> MakeScheduler(
+    const std::string& text, const PipelineOptions& options,
+    const std::function<void(ExecutionPlan&)>& change) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Graph graph,
+                            ParseGraph(text, "test.textproto", {}, *options.registry));
+  PlannerOptions planner;
+  planner.registry = options.registry;
+  planner.epochs = options.epochs;
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<PlannedOutput> outputs, MakePlans(graph, planner));
+  change(outputs.front().plan);
+  SchedulerResources resources;
+  resources.arena = std::make_shared<FlowArena>(kThreads);
+  resources.log = [](absl::string_view) {};
+  PENSTOCK_ASSIGN_OR_RETURN(resources.io, IoPool::Create(kThreads));
+  const auto device = options.devices.empty() ? HostDevice() : options.devices.front();
+  PENSTOCK_ASSIGN_OR_RETURN(resources.queue, DeviceQueue::Create(device));
+  return Scheduler::Create(std::move(outputs.front().plan), resources);
+}
+
+RunResult RunPlan(const std::string& text, const PipelineOptions& options,
+                  const std::function<void(ExecutionPlan&)>& change) {
+  const auto scheduler = MakeScheduler(text, options, change);
+  if (!scheduler.ok()) {
+    RunResult run;
+    run.status = scheduler.status();
+    return run;
+  }
+  RunResult run = Take([&] { return (*scheduler)->Next(kPatience); }, options.epochs);
+  run.statistics = (*scheduler)->Statistics();
+  return run;
 }
 
 }  // namespace penstock::testing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "penstock/graphs/pipeline.h"
 #include "penstock/memory/sim_device.h"
+#include "penstock/scheduler/scheduler.h"
 
 namespace penstock::testing {
 
@@ -41,5 +43,14 @@ RunResult TakeAll(Pipeline& pipeline, const NextOptions& next, int64_t epochs);
 
 // Runs `text` to its end (or first error) on a HostDevice unless the options name another.
 RunResult RunGraph(const std::string& text, PipelineOptions options);
+
+// The scheduler of the plan of `text`, which has one output, after `change`: for what no option
+// says.
+absl::StatusOr<std::unique_ptr<Scheduler>> MakeScheduler(
+    const std::string& text, const PipelineOptions& options,
+    const std::function<void(ExecutionPlan&)>& change);
+// Runs it to its end, or first error.
+RunResult RunPlan(const std::string& text, const PipelineOptions& options,
+                  const std::function<void(ExecutionPlan&)>& change);
 
 }  // namespace penstock::testing

@@ -29,7 +29,7 @@ std::string EncodeFake(const FakeImage& image) {
 }
 
 FakeImage FakeImageNumber(int i) {
-  return {i % 7 == 3 ? 1 : 0, 9 + i * 7 % 13, 10 + i * 5 % 17, i};
+  return {i % 7 == 3 ? kFakeRefused : kFakeGood, 9 + i * 7 % 13, 10 + i * 5 % 17, i};
 }
 
 void WriteFile(const std::string& path, const std::string& bytes) {

@@ -8,9 +8,17 @@
 
 namespace penstock::testing {
 
-// 'P', kind (1: the device's decoder refuses it), height, width (2 bytes each, little-endian),
-// label (2 bytes), then height x width x 3 bytes, each XOR 0x5A.
+// 'P', kind (FakeKind), height, width (2 bytes each, little-endian), label (2 bytes), then height x
+// width x 3 bytes, each XOR 0x5A.
 inline constexpr int kFakeHeaderBytes = 8;
+
+// What the decoders make of it.
+enum FakeKind : uint8_t {
+  kFakeGood,
+  kFakeRefused,  // The device's decoder refuses it beforehand.
+  kFakeDamaged,  // The device's decoder finds damage; the host's decodes it all the same.
+  kFakeBroken,   // Both find it damaged.
+};
 
 struct FakeImage {
   int kind = 0, height = 0, width = 0, label = 0;

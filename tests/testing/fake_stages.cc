@@ -1,6 +1,7 @@
 #include "penstock/tests/testing/fake_stages.h"
 
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -120,6 +121,7 @@ absl::Status DecodeFakeStage::Process(const NoParams&, const FieldView& in, cons
   if (options().has_fail_on_label() && options().fail_on_label() == (p[6] | p[7] << 8)) {
     return absl::DataLossError("asked to fail");
   }
+  if (p[1] == kFakeBroken) return absl::DataLossError("broken");
   const int width = p[4] | p[5] << 8;
   const Region& r = out.region;
   for (int y = r.y; y < r.y + r.height; ++y) {
@@ -130,10 +132,68 @@ absl::Status DecodeFakeStage::Process(const NoParams&, const FieldView& in, cons
   return absl::OkStatus();
 }
 
+void FakeDecoderLog::Add(int rows) {
+  const std::lock_guard lock(mutex_);
+  rows_by_call_.push_back(rows);
+}
+
+std::vector<int> FakeDecoderLog::rows_by_call() const {
+  const std::lock_guard lock(mutex_);
+  return rows_by_call_;
+}
+
+int64_t FakeDecoderLog::rows() const {
+  const std::lock_guard lock(mutex_);
+  return std::accumulate(rows_by_call_.begin(), rows_by_call_.end(), int64_t{0});
+}
+
 bool DecodeFakeSim::Describe(const FieldView& encoded, ImageSize, std::byte* descriptor) const {
   std::memset(descriptor, 0, descriptor_bytes());
   std::memcpy(descriptor, encoded.data(), kFakeHeaderBytes);
-  return encoded.data<uint8_t>()[1] == 0;
+  return encoded.data<uint8_t>()[1] != kFakeRefused;
+}
+
+size_t DecodeFakeSim::scratch_bytes(int64_t batch) const {
+  return host<0>().scratch_a_line() > 0 ? static_cast<size_t>(batch) : 0;
+}
+
+size_t DecodeFakeSim::row_scratch_bytes(const RowShape& row) const {
+  const auto* header = reinterpret_cast<const uint8_t*>(row.descriptor);
+  return host<0>().scratch_a_line() * (header[2] | header[3] << 8);
+}
+
+absl::Status DecodeFakeSim::Enqueue(const DeviceCall& call) const {
+  auto& sim = static_cast<SimDevice&>(call.device);
+  size_t scratch = scratch_bytes(call.count);
+  for (int32_t i = 0; i < call.count; ++i) {
+    const std::byte* descriptors = call.descriptors.host;
+    scratch += row_scratch_bytes({descriptors + call.rows.host[i] * descriptor_bytes(), {}});
+  }
+  if (reinterpret_cast<uint64_t>(call.scratch) % 256 != 0) {
+    return absl::InternalError("the scratch memory is not aligned");
+  }
+  FakeDecoderLog* const seen = log;
+  if (seen != nullptr) seen->Add(call.count);
+  return sim.Launch(call.stream, [this, call, seen, scratch, in = call.in(), out = call.out()] {
+    const Table<FieldView> views[] = {in, out};
+    DeviceCall lasting = call;
+    lasting.views = views;
+    if (seen != nullptr && seen->on_kernel) seen->on_kernel();
+    for (int32_t i = 0; i < call.count; ++i) DecodeRow(call.rows.device[i], lasting);
+    if (scratch > 0) std::memset(call.scratch, 0xEE, scratch);
+  });
+}
+
+void DecodeFakeSim::DecodeRow(int32_t row, const DeviceCall& call) const {
+  const FieldView& out = call.out().device[row];
+  const auto kind = static_cast<uint8_t>(call.descriptors.device[row * descriptor_bytes() + 1]);
+  SampleContext context(nullptr, nullptr);
+  if (kind == kFakeGood &&
+      host<0>().Process(NoParams(), call.in().device[row], out, context).ok()) {
+    return;
+  }
+  std::memset(out.data(), 0xDD, static_cast<size_t>(out.bytes));
+  const_cast<int32_t*>(call.status.device)[row] = 1;
 }
 
 absl::Status CropFakeStage::Init() {

@@ -1,12 +1,14 @@
 // Stages for tests of planner, scheduler and pipeline: each is as small as its contract allows.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "penstock/stages/batch_stage.h"
 #include "penstock/stages/device_stage.h"
@@ -74,6 +76,7 @@ class DecodeFakeStage final : public FieldStage<DecodeFake> {
  public:
   absl::Status Infer(FieldSpec& field) const override;
   Place place() const override;
+  size_t scratch_a_line() const { return static_cast<size_t>(options().scratch_a_line()); }
   absl::Status Probe(const FieldView& encoded, ImageSize& size) const override;
   // Its input is no image: an empty region says that any part of the output can be made alone.
   std::optional<Region> InputRegion(const NoParams&, const Region&) const override {
@@ -83,12 +86,36 @@ class DecodeFakeStage final : public FieldStage<DecodeFake> {
                        SampleContext&) const override;
 };
 
-// The other one of the pair of forms: refuses images of kind 1.
-class DecodeFakeSim final : public SimForm<DecodeFakeStage> {
+// What the device's decoders of a test do. Thread-safe but for `on_kernel`, which is set before.
+class FakeDecoderLog {
  public:
-  using SimForm::SimForm;
+  // Runs in each kernel, on its stream's thread.
+  std::function<void()> on_kernel;
+  void Add(int rows);
+  std::vector<int> rows_by_call() const;  // In order of the calls.
+  int64_t rows() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<int> rows_by_call_;
+};
+
+// The other one of the pair of forms: leaves rubbish of damaged images, and of its scratch memory.
+class DecodeFakeSim final : public DeviceForm<DeviceKind::kSim, DecodeFakeStage> {
+ public:
+  using DeviceForm::DeviceForm;
+  size_t scratch_bytes(int64_t batch) const override;
+  size_t row_scratch_bytes(const RowShape& row) const override;
   size_t descriptor_bytes() const override { return 16; }
+  bool reports_status() const override { return true; }
   bool Describe(const FieldView& encoded, ImageSize size, std::byte* descriptor) const override;
+  absl::Status Enqueue(const DeviceCall& call) const override;
+
+  // Of all decoders from now on; null: none.
+  inline static std::atomic<FakeDecoderLog*> log = nullptr;
+
+ private:
+  void DecodeRow(int32_t row, const DeviceCall& call) const;
 };
 
 struct Offset {

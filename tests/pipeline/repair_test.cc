@@ -1,0 +1,217 @@
+// Images that the device finds damaged are decoded on the host, and join their batch before it is
+// delivered.
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "penstock/tests/pipeline/run.h"
+#include "penstock/tests/testing/fake_stages.h"
+
+namespace penstock::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kImages = 23;  // Batches of 4: the last one has 3.
+
+constexpr const char* kNormalize = R"pb(
+  node {
+    stage {
+      [type.googleapis.com/penstock.Normalize] {
+        mean: [ 0.485, 0.456, 0.406 ]
+        std: [ 0.229, 0.224, 0.225 ]
+      }
+    }
+  }
+)pb";
+// Two device steps: an image lies between them.
+constexpr const char* kCropNormalize = R"pb(
+  node {
+    name: "crop_again"
+    stage {
+      [type.googleapis.com/penstock.testing.CropFake] { height: 5 width: 4 }
+    }
+  }
+  node {
+    stage {
+      [type.googleapis.com/penstock.Normalize] {
+        mean: [ 0.485, 0.456, 0.406 ]
+        std: [ 0.229, 0.224, 0.225 ]
+      }
+    }
+  }
+)pb";
+
+class RepairTest : public ::testing::Test {
+ protected:
+  RepairTest() : root_(NewTestFolder("repair")), registry_(MakeTestRegistry()) {
+    WriteFakeFolder(root_, kImages);
+    options_.registry = &registry_;
+    options_.epochs = 2;
+  }
+  ~RepairTest() override { DecodeFakeSim::log = nullptr; }
+
+  void Write(int i, FakeKind kind) const {
+    FakeImage image = FakeImageNumber(i);
+    image.kind = kind;
+    WriteFile(absl::StrCat(root_, "/", i, ".fake"), EncodeFake(image));
+  }
+  std::string Text(const std::string& device, const std::string& behind = kNormalize,
+                   const std::string& shuffle = "FULL") const {
+    return absl::StrReplaceAll(
+        R"pb(
+          order { shuffle: $shuffle }
+          batches_in_flight: 6
+          seed: 7
+          node {
+            stage {
+              [type.googleapis.com/penstock.testing.ReadFake] { root: "$root" count: 23 }
+            }
+          }
+          node {
+            stage {
+              [type.googleapis.com/penstock.testing.DecodeFake] {
+                device: $device
+                scratch_a_line: 64
+              }
+            }
+          }
+          node {
+            stage {
+              [type.googleapis.com/penstock.testing.CropFake] { height: 8 width: 9 }
+            }
+          }
+          node {
+            stage {
+              [type.googleapis.com/penstock.Collate] { batch_size: 4 }
+            }
+          }
+          node {
+            stage {
+              [type.googleapis.com/penstock.Upload] {}
+            }
+          } $behind)pb",
+        {{"$root", root_}, {"$device", device}, {"$behind", behind}, {"$shuffle", shuffle}});
+  }
+  // On the device, against the host plan: bytes and counts an epoch.
+  void ExpectRepaired(int repaired, int on_host, const std::string& behind = kNormalize) {
+    const RunResult host = RunGraph(Text("HOST", behind), options_);
+    const RunResult device = RunGraph(Text("DEVICE", behind), options_);
+    ASSERT_TRUE(host.status.ok()) << host.status;
+    ASSERT_TRUE(device.status.ok()) << device.status;
+    ASSERT_FALSE(host.Bytes("image").empty());
+    EXPECT_EQ(device.Bytes("image"), host.Bytes("image"));
+    EXPECT_EQ(device.Bytes("label"), host.Bytes("label"));
+    EXPECT_EQ(device.statistics.images_repaired, options_.epochs * repaired);
+    EXPECT_EQ(device.statistics.images_decoded_host, options_.epochs * on_host);
+    EXPECT_EQ(device.statistics.images_decoded_device, options_.epochs * (kImages - on_host));
+    EXPECT_EQ(host.statistics.images_repaired, 0);
+    EXPECT_EQ(device.statistics.driver_allocations_after_warmup, 0);
+  }
+
+  std::string root_;
+  Registry registry_;
+  PipelineOptions options_;
+};
+
+// Images 3, 10 and 17 are refused by the device's decoder beforehand.
+TEST_F(RepairTest, OneDamagedRowAtEveryPlace) {
+  for (int i = 0; i < kImages; ++i) {
+    if (i % 7 == 3) continue;
+    Write(i, kFakeDamaged);
+    ExpectRepaired(1, 4);
+    Write(i, kFakeGood);
+  }
+}
+
+TEST_F(RepairTest, AllRowsOfAllBatches) {
+  for (int i = 0; i < kImages; ++i) Write(i, kFakeDamaged);
+  for (const int threads : {1, 4}) {
+    options_.threads = options_.io_threads = threads;
+    ExpectRepaired(kImages, kImages);
+  }
+}
+
+TEST_F(RepairTest, EachWayBehindUpload) {
+  for (const int i : {0, 1, 5, 6, 22}) Write(i, kFakeDamaged);
+  ExpectRepaired(5, 8, "");
+  ExpectRepaired(5, 8, kNormalize);
+  ExpectRepaired(5, 8, kCropNormalize);
+}
+
+TEST_F(RepairTest, LeasesAreKept) {
+  for (const int i : {2, 7, 8}) Write(i, kFakeDamaged);
+  options_.check_leases = true;
+  ExpectRepaired(3, 6);
+}
+
+TEST_F(RepairTest, WhatTheHostCannotDecodeEitherIsTheSamplesError) {
+  Write(9, kFakeBroken);
+  Write(21, kFakeBroken);
+  Write(4, kFakeDamaged);
+  const RunResult host = RunGraph(Text("HOST", kNormalize, "NONE"), options_);
+  EXPECT_EQ(host.status,
+            absl::DataLossError("node 'decode_fake', batch 2, sample '9.fake': broken"));
+  for (const int threads : {1, 4}) {
+    options_.threads = threads;
+    const RunResult device = RunGraph(Text("DEVICE", kNormalize, "NONE"), options_);
+    EXPECT_EQ(device.status, host.status);
+    EXPECT_EQ(device.batches.size(), 2u);
+    EXPECT_EQ(device.Bytes("image"), host.Bytes("image"));
+  }
+}
+
+// The consumer sees no batch before the device has reported; others go on meanwhile.
+TEST_F(RepairTest, CancelWhileTheDeviceHasNotReported) {
+  FakeDecoderLog log;
+  std::promise<void> go;
+  const std::shared_future<void> may_go = go.get_future().share();
+  log.on_kernel = [may_go] { may_go.wait(); };
+  DecodeFakeSim::log = &log;
+  options_.devices = {HostDevice()};
+  const auto graph = ParseGraph(Text("DEVICE"), "test.textproto", {}, registry_);
+  ASSERT_TRUE(graph.ok());
+  auto pipeline = Pipeline::Create(*graph, options_);
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded((*pipeline)->Next(absl::Milliseconds(50)).status()));
+  (*pipeline)->Cancel();
+  EXPECT_TRUE(absl::IsCancelled((*pipeline)->Next(absl::Seconds(30)).status()));
+  std::thread late([&go] { go.set_value(); });
+  pipeline->reset();
+  late.join();
+}
+
+TEST_F(RepairTest, CancelAtAnyTime) {
+  for (int i = 0; i < kImages; ++i) Write(i, i % 2 == 0 ? kFakeDamaged : kFakeGood);
+  options_.epochs = kForever;
+  options_.devices = {HostDevice()};
+  const auto graph = ParseGraph(Text("DEVICE"), "test.textproto", {}, registry_);
+  ASSERT_TRUE(graph.ok());
+  for (int batches = 0; batches < 40; ++batches) {
+    auto pipeline = Pipeline::Create(*graph, options_);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+    for (int i = 0; i < batches; ++i) {
+      ASSERT_TRUE((*pipeline)->Next(absl::Seconds(30)).ok());
+    }
+  }
+}
+
+TEST_F(RepairTest, AFailedDeviceEndsTheRun) {
+  FakeDecoderLog log;
+  auto device = HostDevice();
+  log.on_kernel = [device] { device->Fail(absl::InternalError("the device is gone")); };
+  DecodeFakeSim::log = &log;
+  options_.devices = {device};
+  const RunResult run = RunGraph(Text("DEVICE"), options_);
+  EXPECT_EQ(run.status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(run.status.message()), HasSubstr("the device is gone"));
+  EXPECT_TRUE(run.batches.empty());
+}
+
+}  // namespace
+}  // namespace penstock::testing
