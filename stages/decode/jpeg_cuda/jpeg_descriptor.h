@@ -11,7 +11,7 @@ namespace penstock {
 // Written once from the header; tables are not copied but pointed at, in bytes from the file's
 // first. Trivially copyable: it goes up with the batch.
 struct alignas(16) JpegDescriptor {
-  // FNV-1a of the Huffman tables below: equal tables of a batch are built once.
+  // A hash of the Huffman tables below: equal tables of a batch are built once.
   uint64_t tables_hash = 0;
   int32_t width = 0, height = 0;  // Pixels, at least 1.
   // The scan's data: behind the SOS header, up to a final EOI.
@@ -20,7 +20,8 @@ struct alignas(16) JpegDescriptor {
   // The 64 values of each component's quantisation table, in zigzag order.
   uint32_t quantisation[3] = {};
   // The 16 counts of each Huffman table, its values behind them: DC and AC of the first pair of
-  // tables that the scan uses, DC and AC of the second. Equal pairs are one.
+  // tables that the scan uses, DC and AC of the second. Equal pairs are one, and then the second is
+  // the first again.
   uint32_t huffman[4] = {};
   uint16_t pair_mask = 0;   // Bit b: the second pair is for block b of the MCU.
   uint8_t period = 0;       // Smallest period of the pair over the blocks of an MCU.
@@ -29,7 +30,10 @@ struct alignas(16) JpegDescriptor {
   uint8_t h = 1, v = 1;     // Sampling of luma against chroma: 1x1, 2x1, 2x2, 1x2 or 4x1.
   uint8_t wide_tables = 0;  // Bit c: the component's quantisation values have 16 bits.
   uint8_t is_ycc = 0;       // Else the components are RGB (Adobe's marker, or ids R, G, B).
-  uint8_t unused[3] = {};
+  // Rows of MCUs that libjpeg takes together, and damage with them: the vertical sampling factor of
+  // a gray image, where it means nothing else; else 1.
+  uint8_t row_group = 1;
+  uint8_t unused[2] = {};
 };
 static_assert(sizeof(JpegDescriptor) == 80);
 

@@ -1,0 +1,116 @@
+#include "penstock/stages/decode/jpeg_cuda/jpeg_call.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "penstock/memory/cuda_status.h"
+#include "penstock/memory/status_macros.h"
+#include "penstock/stages/decode/jpeg_cuda/jpeg_batch.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kWord = 16;
+// Left in scratch memory before a call, which must not count on anything.
+constexpr std::byte kLeftOver{0xA5};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JpegCall>> JpegCall::Create(std::shared_ptr<CudaDevice> device,
+                                                           absl::Span<const Input> inputs) {
+  std::unique_ptr<JpegCall> call(new JpegCall(std::move(device)));
+  PENSTOCK_RETURN_IF_ERROR(call->Prepare(inputs));
+  return call;
+}
+
+cudaStream_t JpegCall::stream() const {
+  return reinterpret_cast<cudaStream_t>(stream_->ref().handle());
+}
+
+template <class T>
+absl::Status JpegCall::Upload(const std::vector<T>& host, Buffer& buffer, const T*& device) {
+  const size_t bytes = host.size() * sizeof(T);
+  PENSTOCK_ASSIGN_OR_RETURN(buffer, device_->AllocateDevice(std::max<size_t>(bytes, 1)));
+  device = reinterpret_cast<const T*>(buffer.data());
+  return device_->CopyToDevice(buffer.data(), reinterpret_cast<const std::byte*>(host.data()),
+                               bytes, stream_->ref());
+}
+
+template <class T>
+absl::Status JpegCall::Download(const T* device, std::vector<T>& host) {
+  return device_->CopyToHost(reinterpret_cast<std::byte*>(host.data()),
+                             reinterpret_cast<const std::byte*>(device), host.size() * sizeof(T),
+                             stream_->ref());
+}
+
+absl::Status JpegCall::PlaceFiles(absl::Span<const Input> inputs) {
+  std::vector<size_t> at;
+  size_t end = 0;
+  for (const Input& input : inputs) {
+    at.push_back(end + input.shift);
+    end = (at.back() + input.file.size() + kWord - 1) / kWord * kWord;
+  }
+  slab_.resize(end);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::memcpy(slab_.data() + at[i], inputs[i].file.data(), inputs[i].file.size());
+  }
+  const std::byte* slab = nullptr;
+  PENSTOCK_RETURN_IF_ERROR(Upload(slab_, device_slab_, slab));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    FieldView& file = files_.emplace_back();
+    file.address = reinterpret_cast<uint64_t>(slab) + at[i];
+    file.bytes = static_cast<int64_t>(inputs[i].file.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JpegCall::Prepare(absl::Span<const Input> inputs) {
+  PENSTOCK_ASSIGN_OR_RETURN(stream_, device_->CreateStream());
+  PENSTOCK_RETURN_IF_ERROR(PlaceFiles(inputs));
+  const auto count = static_cast<int32_t>(inputs.size());
+  size_t scratch_bytes = JpegCallScratchBytes(count);
+  for (int32_t i = 0; i < count; ++i) {
+    const Input& input = inputs[i];
+    rows_.push_back(count - 1 - i);
+    descriptors_.push_back(input.descriptor);
+    pixels_.emplace_back().region = input.region;
+    scratch_bytes += JpegImageScratchBytes(input.descriptor, input.region);
+  }
+  status_.assign(count, -1);
+  planes_.resize(count);
+  memory_.assign(scratch_bytes, kLeftOver);
+  images_.count = count;
+  images_.host_rows = rows_.data();
+  images_.host_descriptors = descriptors_.data();
+  images_.host_pixels = pixels_.data();
+  PENSTOCK_RETURN_IF_ERROR(Upload(rows_, device_rows_, images_.rows));
+  PENSTOCK_RETURN_IF_ERROR(Upload(descriptors_, device_descriptors_, images_.descriptors));
+  PENSTOCK_RETURN_IF_ERROR(Upload(files_, device_files_, images_.files));
+  PENSTOCK_RETURN_IF_ERROR(Upload(pixels_, device_pixels_, images_.pixels));
+  const int32_t* status = nullptr;
+  PENSTOCK_RETURN_IF_ERROR(Upload(status_, device_status_, status));
+  images_.status = const_cast<int32_t*>(status);
+  const std::byte* scratch = nullptr;
+  PENSTOCK_RETURN_IF_ERROR(Upload(memory_, scratch_, scratch));
+  return Synchronize();
+}
+
+absl::Status JpegCall::Enqueue(const cudaEvent_t* events) {
+  const CudaScope scope = device_->Enter();
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  return CudaStatus(EnqueueJpegSteps(images_, scratch_.data(), stream(), events, &device_planes_),
+                    "EnqueueJpegSteps");
+}
+
+absl::Status JpegCall::Fetch() {
+  std::vector<JpegPlanes> planes(planes_.size());
+  PENSTOCK_RETURN_IF_ERROR(Download(device_planes_, planes));
+  PENSTOCK_RETURN_IF_ERROR(Download(const_cast<const int32_t*>(images_.status), status_));
+  PENSTOCK_RETURN_IF_ERROR(Download(const_cast<const std::byte*>(scratch_.data()), memory_));
+  PENSTOCK_RETURN_IF_ERROR(Synchronize());
+  for (size_t i = 0; i < rows_.size(); ++i) planes_[rows_[i]] = planes[i];
+  return absl::OkStatus();
+}
+
+}  // namespace penstock
