@@ -9,11 +9,12 @@
 
 #include <cctype>
 #include <cstdint>
-#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "penstock/stages/decode/jpeg_cuda/jpeg_samples.h"
 
 namespace penstock {
 namespace {
@@ -21,125 +22,71 @@ namespace {
 struct Format {
   const char* name;
   int components, h, v;
-  bool is_ycc;
+  bool is_rgb;
 };
 constexpr Format kFormats[] = {
-    {"gray", 1, 1, 1, false},    {"4:4:4", 3, 1, 1, true},    {"4:2:2", 3, 2, 1, true},
-    {"4:2:0", 3, 2, 2, true},    {"4:4:0", 3, 1, 2, true},    {"4:1:1", 3, 4, 1, true},
-    {"RGB 1x1", 3, 1, 1, false}, {"RGB 2x2", 3, 2, 2, false}, {"RGB 1x2", 3, 1, 2, false},
-};
-
-struct File {
-  unsigned char* bytes = nullptr;
-  unsigned long size = 0;
-  File() = default;
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { std::free(bytes); }
+    {"gray", 1, 1, 1, false},   {"4:4:4", 3, 1, 1, false},  {"4:2:2", 3, 2, 1, false},
+    {"4:2:0", 3, 2, 2, false},  {"4:4:0", 3, 1, 2, false},  {"4:1:1", 3, 4, 1, false},
+    {"RGB 1x1", 3, 1, 1, true}, {"RGB 2x2", 3, 2, 2, true}, {"RGB 1x2", 3, 1, 2, true},
 };
 
 // Noise: each value of each component occurs, next to each other.
-void Encode(const Format& format, int width, int height, File& file) {
-  jpeg_compress_struct info;
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  jpeg_mem_dest(&info, &file.bytes, &file.size);
-  info.image_width = static_cast<JDIMENSION>(width);
-  info.image_height = static_cast<JDIMENSION>(height);
-  info.input_components = format.components;
-  info.in_color_space = format.components == 1 ? JCS_GRAYSCALE : JCS_RGB;
-  jpeg_set_defaults(&info);
-  if (format.components == 3 && !format.is_ycc) jpeg_set_colorspace(&info, JCS_RGB);
-  jpeg_set_quality(&info, 98, TRUE);
-  info.comp_info[0].h_samp_factor = format.h;
-  info.comp_info[0].v_samp_factor = format.v;
-  for (int c = 1; c < format.components; ++c) {
-    info.comp_info[c].h_samp_factor = info.comp_info[c].v_samp_factor = 1;
-  }
-  jpeg_start_compress(&info, TRUE);
-  std::vector<unsigned char> row(static_cast<size_t>(width) * format.components);
-  uint32_t state = static_cast<uint32_t>(width * 131 + height);
-  while (info.next_scanline < info.image_height) {
-    for (unsigned char& value : row) {
-      state = state * 1664525U + 1013904223U;
-      value = static_cast<unsigned char>(state >> 24);
-    }
-    unsigned char* line = row.data();
-    jpeg_write_scanlines(&info, &line, 1);
-  }
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
+std::vector<std::byte> NoisyFile(const Format& format, int width, int height) {
+  JpegSample sample;
+  sample.width = width;
+  sample.height = height;
+  sample.components = format.components;
+  sample.h = format.h;
+  sample.v = format.v;
+  sample.is_rgb = format.is_rgb;
+  sample.quality = 98;
+  sample.content = JpegSample::Content::kNoise;
+  return MakeJpeg(sample);
 }
 
-// What a file decodes to: the planes, or the colours.
-class Decoded {
+std::vector<uint8_t> ReadColours(const std::vector<std::byte>& file) {
+  jpeg_decompress_struct info;
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&info, TRUE);
+  info.out_color_space = JCS_RGB;
+  jpeg_start_decompress(&info);
+  const size_t row = size_t{info.output_width} * 3;
+  std::vector<uint8_t> rgb(row * info.output_height);
+  while (info.output_scanline < info.output_height) {
+    unsigned char* line = rgb.data() + info.output_scanline * row;
+    jpeg_read_scanlines(&info, &line, 1);
+  }
+  jpeg_destroy_decompress(&info);
+  return rgb;
+}
+
+// A file's planes as the decoder lays them out: with readable bytes around.
+class Planes {
  public:
-  static constexpr int kAround = 16;  // Bytes around each plane.
-
-  Decoded(const File& file, bool raw) {
-    jpeg_error_mgr errors;
-    info_.err = jpeg_std_error(&errors);
-    jpeg_create_decompress(&info_);
-    jpeg_mem_src(&info_, file.bytes, file.size);
-    jpeg_read_header(&info_, TRUE);
-    info_.raw_data_out = raw ? TRUE : FALSE;
-    if (!raw) info_.out_color_space = JCS_RGB;
-    jpeg_start_decompress(&info_);
-    width = static_cast<int>(info_.output_width);
-    height = static_cast<int>(info_.output_height);
-    raw ? ReadPlanes() : ReadColours();
-    jpeg_destroy_decompress(&info_);
-  }
-
-  JpegPlanes planes;
-  std::vector<uint8_t> rgb;
-  int width = 0, height = 0;
-
- private:
-  void ReadColours() {
-    rgb.resize(static_cast<size_t>(width) * height * 3);
-    while (info_.output_scanline < info_.output_height) {
-      unsigned char* line = rgb.data() + static_cast<size_t>(info_.output_scanline) * width * 3;
-      jpeg_read_scanlines(&info_, &line, 1);
-    }
-  }
-
-  void ReadPlanes() {
-    const jpeg_component_info* components = info_.comp_info;
-    const int lines = DCTSIZE * info_.max_v_samp_factor;
+  Planes(const Format& format, const std::vector<std::byte>& file, int width, int height) {
     planes.width = width;
     planes.height = height;
-    planes.components = static_cast<uint8_t>(info_.num_components);
-    planes.is_ycc = info_.jpeg_color_space == JCS_YCbCr ? 1 : 0;
-    planes.h = static_cast<uint8_t>(info_.max_h_samp_factor);
-    planes.v = static_cast<uint8_t>(info_.max_v_samp_factor);
-    if (info_.num_components == 3) {
-      planes.chroma_width = static_cast<int32_t>(components[1].downsampled_width);
-      planes.chroma_height = static_cast<int32_t>(components[1].downsampled_height);
-    }
-    for (int c = 0; c < info_.num_components; ++c) {
-      planes.stride[c] = static_cast<int32_t>(components[c].width_in_blocks * DCTSIZE + 64);
-      memory_[c].assign(static_cast<size_t>(planes.stride[c]) * (height + 2 * lines) + 2 * kAround,
-                        0x5A);
+    planes.components = static_cast<uint8_t>(format.components);
+    planes.is_ycc = format.components == 3 && !format.is_rgb ? 1 : 0;
+    planes.h = static_cast<uint8_t>(format.h);
+    planes.v = static_cast<uint8_t>(format.v);
+    planes.chroma_width = (width + format.h - 1) / format.h;
+    planes.chroma_height = (height + format.v - 1) / format.v;
+    const std::vector<RawPlane> raw = ReadRawPlanes(file);
+    for (size_t c = 0; c < raw.size(); ++c) {
+      constexpr size_t kAround = 16;
+      planes.stride[c] = raw[c].stride;
+      memory_[c].assign(raw[c].samples.size() + 2 * kAround, 0x5A);
+      std::memcpy(memory_[c].data() + kAround, raw[c].samples.data(), raw[c].samples.size());
       planes.plane[c] = reinterpret_cast<uint64_t>(memory_[c].data() + kAround);
     }
-    while (info_.output_scanline < info_.output_height) {
-      unsigned char* rows[3][4 * DCTSIZE];
-      unsigned char** of_component[3] = {rows[0], rows[1], rows[2]};
-      for (int c = 0; c < info_.num_components; ++c) {
-        const int own = components[c].v_samp_factor * DCTSIZE;
-        const int first = static_cast<int>(info_.output_scanline) / lines * own;
-        for (int r = 0; r < own; ++r) {
-          rows[c][r] =
-              memory_[c].data() + kAround + static_cast<size_t>(first + r) * planes.stride[c];
-        }
-      }
-      jpeg_read_raw_data(&info_, of_component, static_cast<JDIMENSION>(lines));
-    }
   }
+  JpegPlanes planes;
 
-  jpeg_decompress_struct info_;
+ private:
   std::vector<uint8_t> memory_[3];
 };
 
@@ -171,10 +118,9 @@ TEST_P(JpegColour, EqualsLibjpeg) {
   const int sides[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50};
   for (const int width : sides) {
     for (const int height : sides) {
-      File file;
-      Encode(GetParam(), width, height, file);
-      const Decoded planes(file, true), colours(file, false);
-      ASSERT_EQ(FirstDifference(planes.planes, colours.rgb, 0, height), "")
+      const std::vector<std::byte> file = NoisyFile(GetParam(), width, height);
+      const Planes planes(GetParam(), file, width, height);
+      ASSERT_EQ(FirstDifference(planes.planes, ReadColours(file), 0, height), "")
           << width << " x " << height;
     }
   }
@@ -182,13 +128,13 @@ TEST_P(JpegColour, EqualsLibjpeg) {
 
 // Wherever the rows begin and end, their pixels are the whole image's.
 TEST_P(JpegColour, DoesNotDependOnTheWantedRows) {
-  constexpr int kHeight = 37;
-  File file;
-  Encode(GetParam(), 53, kHeight, file);
-  const Decoded planes(file, true), colours(file, false);
+  constexpr int kWidth = 53, kHeight = 37;
+  const std::vector<std::byte> file = NoisyFile(GetParam(), kWidth, kHeight);
+  const Planes planes(GetParam(), file, kWidth, kHeight);
+  const std::vector<uint8_t> rgb = ReadColours(file);
   for (int first = 0; first < kHeight; ++first) {
     for (int end = first + 1; end <= kHeight; ++end) {
-      ASSERT_EQ(FirstDifference(planes.planes, colours.rgb, first, end), "")
+      ASSERT_EQ(FirstDifference(planes.planes, rgb, first, end), "")
           << "rows " << first << " to " << end;
     }
   }

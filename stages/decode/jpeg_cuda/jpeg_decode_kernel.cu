@@ -381,8 +381,8 @@ __device__ void TransformComponent(const JpegBatch& batch, const Group& group, i
   const JpegImage& image = group.image;
   const int lane = static_cast<int>(threadIdx.x) % kBlockLanes;
   const int stride = component == 0 ? image.geometry.luma_stride : image.geometry.chroma_stride;
-  const uint16_t* table =
-      batch.quantisation + group.image_index * kQuantisationItems + component * 64 + lane * 8;
+  const uint16_t* table = batch.quantisation + size_t{1} * group.image_index * kQuantisationItems +
+                          component * 64 + lane * 8;
   int scale[8];
   Unpack(*reinterpret_cast<const uint4*>(table), scale);
 #pragma unroll

@@ -1,5 +1,5 @@
-// Look-up tables from the Huffman tables in the files, and the quantisation tables. A block an
-// image; images whose tables are equal share those of one of them.
+// Look-up tables from the Huffman tables in the files, and the quantisation tables. Four blocks an
+// image, one a kind of table; images whose tables are equal share those of one of them.
 #include "penstock/stages/decode/jpeg_cuda/jpeg_device.cuh"
 
 namespace penstock {
@@ -45,36 +45,35 @@ __device__ void WriteQuantisation(const JpegDescriptor& d, uint64_t file, uint16
   }
 }
 
-__device__ void WriteTables(const HuffmanTable (&tables)[kHuffmanTables], JpegTables& out,
-                            CanonicalTable* canonical) {
-  for (int kind = 0; kind < kHuffmanTables; ++kind) {
-    const HuffmanTable &table = tables[kind], &ac = tables[kind | 1];
-    const bool is_ac = (kind & 1) != 0;
-    for (int i = threadIdx.x; i < kSyncIndices; i += kThreads) {
-      out.sync[kind][i] = TableEntry(table, is_ac, ac, i, kSyncIndexBits) & kSyncEntryMask;
-    }
-    for (int i = threadIdx.x; i < kDecodeIndices; i += kThreads) {
-      out.decode[kind][i] = TableEntry(table, is_ac, ac, i, kDecodeIndexBits);
-    }
-    if (is_ac) {
-      for (int i = threadIdx.x; i < kSyncLongCodes; i += kThreads) {
-        out.sync_long[kind / 2][i] = LongEntry(table, 0x10000 - kSyncLongCodes + i);
-      }
-      for (int i = threadIdx.x; i < kDecodeLongCodes; i += kThreads) {
-        out.decode_long[kind / 2][i] = LongEntry(table, 0x10000 - kDecodeLongCodes + i);
-      }
-    }
-    if (threadIdx.x == 0) MakeCanonical(table, canonical[kind]);
-    for (int i = threadIdx.x; i < 256; i += kThreads) canonical[kind].values[i] = table.values[i];
+// All look-up tables of one kind.
+__device__ void WriteTables(const HuffmanTable (&tables)[kHuffmanTables], int kind, JpegTables& out,
+                            CanonicalTable& canonical) {
+  const HuffmanTable &table = tables[kind], &ac = tables[kind | 1];
+  const bool is_ac = (kind & 1) != 0;
+  for (int i = threadIdx.x; i < kSyncIndices; i += kThreads) {
+    out.sync[kind][i] = TableEntry(table, is_ac, ac, i, kSyncIndexBits) & kSyncEntryMask;
   }
+  for (int i = threadIdx.x; i < kDecodeIndices; i += kThreads) {
+    out.decode[kind][i] = TableEntry(table, is_ac, ac, i, kDecodeIndexBits);
+  }
+  for (int i = threadIdx.x; is_ac && i < kSyncLongCodes; i += kThreads) {
+    out.sync_long[kind / 2][i] = LongEntry(table, 0x10000 - kSyncLongCodes + i);
+  }
+  for (int i = threadIdx.x; is_ac && i < kDecodeLongCodes; i += kThreads) {
+    out.decode_long[kind / 2][i] = LongEntry(table, 0x10000 - kDecodeLongCodes + i);
+  }
+  if (threadIdx.x == 0) MakeCanonical(table, canonical);
+  for (int i = threadIdx.x; i < 256; i += kThreads) canonical.values[i] = table.values[i];
 }
 
 __global__ void __launch_bounds__(kThreads) TablesKernel(JpegBatch batch) {
   __shared__ HuffmanTable tables[kHuffmanTables];
-  const int i = blockIdx.x;
+  const int i = static_cast<int>(blockIdx.x) / kHuffmanTables;
+  const int kind = static_cast<int>(blockIdx.x) % kHuffmanTables;
   const JpegImage& image = batch.images[i];
   const JpegDescriptor& d = batch.descriptors[batch.rows[i]];
-  WriteQuantisation(d, image.file, batch.quantisation + i * kQuantisationItems);
+  if (kind == 0)
+    WriteQuantisation(d, image.file, batch.quantisation + size_t{1} * i * kQuantisationItems);
   if (Warp() < kHuffmanTables) LoadTable(At(image.file, d.huffman[Warp()]), tables[Warp()]);
   __syncthreads();
   const int other = static_cast<int>(image.equal_image);
@@ -84,14 +83,15 @@ __global__ void __launch_bounds__(kThreads) TablesKernel(JpegBatch batch) {
     is_equal = IsEqual(At(batch.images[other].file, e.huffman[Warp()]), tables[Warp()]);
   }
   is_equal = __syncthreads_and(is_equal) != 0;
-  if (threadIdx.x == 0) batch.tables_of[i] = is_equal ? other : i;
-  if (!is_equal) WriteTables(tables, batch.tables[i], batch.canonical + kHuffmanTables * i);
+  if (threadIdx.x == 0 && kind == 0) batch.tables_of[i] = is_equal ? other : i;
+  if (is_equal) return;
+  WriteTables(tables, kind, batch.tables[i], batch.canonical[kHuffmanTables * i + kind]);
 }
 
 }  // namespace
 
 cudaError_t LaunchJpegTables(const JpegBatch& batch, cudaStream_t stream) {
-  TablesKernel<<<batch.count, kThreads, 0, stream>>>(batch);
+  TablesKernel<<<batch.count * kHuffmanTables, kThreads, 0, stream>>>(batch);
   return cudaGetLastError();
 }
 

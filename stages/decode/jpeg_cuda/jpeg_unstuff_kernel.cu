@@ -176,8 +176,8 @@ __device__ void MoveWithMarkers(const JpegBatch& batch, int image_index, const P
   uint32_t rank = Counts::Markers(counts.below);
   for (uint32_t left = piece.markers; left != 0; left &= left - 1, ++rank) {
     const int i = __ffs(static_cast<int>(left)) - 1;
-    kept_at_marker[rank] = static_cast<uint16_t>(Counts::Kept(counts.below) +
-                                                 __popc(piece.kept & ((1U << i) - 1)));
+    kept_at_marker[rank] =
+        static_cast<uint16_t>(Counts::Kept(counts.below) + __popc(piece.kept & ((1U << i) - 1)));
     const uint32_t number = before.markers + rank;  // Of all markers of the image.
     if (number + 1 < g.segments && piece.byte(i) != kRestartMarker + number % 8) {
       ReportDamage(batch, image_index, (number + 1) * g.segment_mcus * image.mcu_blocks);
@@ -237,8 +237,8 @@ __global__ void __launch_bounds__(kThreads) MoveKernel(JpegBatch batch) {
   const Counts counts = CountBytes(piece);
   const Before before = SumChunks(batch.chunks + image.first_chunk, static_cast<int>(chunk));
   if (before.markers >= image.geometry.segments) return;  // Behind what is wanted.
-  auto* out = reinterpret_cast<uint8_t*>(batch.words + size_t{image.first_subsequence} *
-                                                           kSubsequenceWords);
+  auto* out =
+      reinterpret_cast<uint8_t*>(batch.words + size_t{image.first_subsequence} * kSubsequenceWords);
   if (Counts::Markers(counts.total) != 0) {
     MoveWithMarkers(batch, i, piece, counts, before, out);
     return;
