@@ -386,46 +386,49 @@ __device__ void TransformComponent(const JpegBatch& batch, const Group& group, i
   int scale[8];
   Unpack(*reinterpret_cast<const uint4*>(table), scale);
 #pragma unroll
-  for (int& s : scale) s &= 0xFFFF;
+  for (int& s : scale) s = min(s & 0xFFFF, kLargestScale);
   const int before = shared.before[component];
   const int rounded = (count + 3) / 4 * 4;  // Whole warps.
 #pragma unroll 1
   for (int r = static_cast<int>(threadIdx.x) / kBlockLanes; r < rounded;
        r += kThreads / kBlockLanes) {
     const Place place = r < count ? shared.places[first_place + r] : Place{kUnwanted, 0};
-    const bool is_wanted = place.samples != kUnwanted;
     auto* block = reinterpret_cast<int16_t*>(reinterpret_cast<std::byte*>(shared.blocks) +
                                              place.coefficients);
+    // What is too large is not transformed: the image has a status anyhow.
+    bool is_active = place.samples != kUnwanted;
+    const auto stop_if = [&](bool is_too_large) {
+      if (!is_too_large) return;
+      is_active = false;
+      const uint32_t in_group = place.coefficients / (kBlockItems * sizeof(int16_t));
+      ReportDamage(batch, group.image_index, group.first_block + in_group);
+    };
     int in[8], out[8];
-    bool is_sound = true;
-    if (is_wanted) {
+    if (is_active) {
       Unpack(*reinterpret_cast<const uint4*>(block + lane * 8), in);
       if (lane == 0 && place.coefficients < restart_bytes) {
         in[0] = static_cast<int16_t>(in[0] + before);
       }
 #pragma unroll
       for (int i = 0; i < 8; ++i) in[i] *= scale[i];
-      is_sound = AbsoluteSum(in) <= kFirstPassLimit;
-      Idct<kFirstPassShift>(in, out);
+      stop_if(AbsoluteSum(in) > kFirstPassLimit);
     }
+    if (is_active) Idct<kFirstPassShift>(in, out);
     __syncwarp();
-    if (is_wanted) {
+    if (is_active) {
 #pragma unroll
       for (int i = 0; i < 8; ++i) block[i * 8 + lane] = static_cast<int16_t>(out[i]);
     }
     __syncwarp();
-    if (!is_wanted) continue;
+    if (!is_active) continue;
     Unpack(*reinterpret_cast<const uint4*>(block + lane * 8), in);
-    is_sound = is_sound && AbsoluteSum(in) <= kSecondPassLimit;
+    stop_if(AbsoluteSum(in) > kSecondPassLimit);
+    if (!is_active) continue;
     Idct<kSecondPassShift>(in, out);
     auto* samples = reinterpret_cast<uint2*>(image.planes + uint64_t{place.samples} * 8 +
                                              static_cast<uint64_t>(lane) * stride);
     *samples = make_uint2(Saturate(out[0], out[1], out[2], out[3]),
                           Saturate(out[4], out[5], out[6], out[7]));
-    if (!is_sound) {
-      const uint32_t in_group = place.coefficients / (kBlockItems * sizeof(int16_t));
-      ReportDamage(batch, group.image_index, group.first_block + in_group);
-    }
   }
 }
 

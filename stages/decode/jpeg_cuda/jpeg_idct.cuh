@@ -20,6 +20,9 @@ inline constexpr int kSampleMiddle = 128;
 // together do not exceed this cannot make them: the results of the first pass are at most 4 * 1.388
 // times their sum. An image made of samples of 8 bits comes near neither.
 inline constexpr unsigned kFirstPassLimit = 5900, kSecondPassLimit = 32767;
+// Quantisation values are taken as no larger: with a coefficient that is not 0 they are beyond the
+// limit all the same, and the sum of eight products stays within 32 bits.
+inline constexpr int kLargestScale = 8191;
 
 template <int kShift>
 __device__ inline void Idct(const int (&in)[8], int (&out)[8]) {
