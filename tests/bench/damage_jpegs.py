@@ -73,7 +73,7 @@ def end_with_marker(c, p, draw):
 
 
 def end_at_restart(c, p, draw):
-    return c[:draw.choice(p.restarts or [p.end]) + draw.randint(0, 3)]
+    return c[:draw.choice(p.restarts) + draw.randint(0, 3)] if p.restarts else end_in_scan(c, p, draw)
 
 
 def zeros_behind(c, p, draw):
@@ -97,9 +97,13 @@ def flip_huffman(c, p, draw):
     return flip(c, draw, p.within(0xC4))
 
 
-def flip_huffman_counts(c, p, draw):
-    begin = draw.choice([begin for marker, begin, _ in p.segments if marker == 0xC4])
-    return flip(c, draw, range(begin + 5, begin + 21))
+def huffman_counts(c, p, draw):
+    """A code gets another length; as many symbols are there as before."""
+    content, (_, begin, _) = bytearray(c), draw.choice([part for part in p.segments if part[0] == 0xC4])
+    lengths = range(begin + 5, begin + 21)
+    content[draw.choice([i for i in lengths if content[i]])] -= 1
+    content[draw.choice([i for i in lengths if content[i] < 255])] += 1
+    return bytes(content)
 
 
 def flip_lengths(c, p, draw):
@@ -224,7 +228,7 @@ def scan_twice(c, p, draw):
 
 
 DAMAGES = [end_in_header, end_at_segment, end_in_scan, end_in_scan, end_near_end, end_with_marker, end_at_restart,
-           zeros_behind, flip_anywhere, flip_frame, flip_quantisation, flip_huffman, flip_huffman_counts, flip_lengths,
+           zeros_behind, flip_anywhere, flip_frame, flip_quantisation, flip_huffman, huffman_counts, flip_lengths,
            flip_scan_header, flip_scan_once, flip_scan_once, flip_scan, flip_late, other_size, no_segment,
            restart_removed, restart_swapped, restart_other, restart_twice, interval_lost, other_interval,
            marker_in_scan, byte_ff, stuffing_lost, fill_bytes, bytes_lost, bytes_inserted, bytes_random,

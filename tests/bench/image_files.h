@@ -28,11 +28,12 @@ struct File {
     return {reinterpret_cast<const std::byte*>(content.data()), content.size()};
   }
   std::string name() const { return std::filesystem::path(path).filename(); }
+  // Of NUMBER_KIND the kind; of other names what they begin with: an encoder's name.
   std::string kind() const {
     const std::string stem = std::filesystem::path(path).stem();
-    const size_t at = stem.find('_');
-    return at == std::string::npos ? stem.substr(0, stem.find_first_of("0123456789"))
-                                   : stem.substr(at + 1);
+    const size_t digits = stem.find_first_not_of("0123456789");
+    if (digits > 0 && digits != std::string::npos) return stem.substr(digits + 1);
+    return stem.substr(0, stem.find_first_of("_0123456789"));
   }
 };
 
