@@ -66,6 +66,7 @@ void AddCounts(const RunStatistics& from, RunStatistics& sum) {
   sum.images_decoded_host += from.images_decoded_host;
   sum.images_decoded_device += from.images_decoded_device;
   sum.images_repaired += from.images_repaired;
+  sum.cache_hits += from.cache_hits;
   sum.skipped += from.skipped;
   sum.seats += from.seats;
   sum.seats_waiting += from.seats_waiting;

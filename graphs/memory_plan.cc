@@ -93,6 +93,21 @@ void Nearer(int64_t need, int64_t limit, const std::string& name, Bound& nearest
   nearest = {limit - need, absl::StrCat(name, " allows ", BytesText(limit))};
 }
 
+void AddCache(CachePlace place, int64_t bytes, MemoryNeed& need) {
+  switch (place) {
+    case CachePlace::kAuto:  // The planner has chosen.
+    case CachePlace::kHost:
+      need.pageable += bytes;
+      break;
+    case CachePlace::kPinned:
+      need.pinned += bytes;
+      break;
+    case CachePlace::kDevice:
+      need.device += bytes;
+      break;
+  }
+}
+
 }  // namespace
 
 std::string BytesText(int64_t bytes) {
@@ -108,20 +123,11 @@ MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerO
     (plan.memory == HostMemory::kPinned ? need.pinned : need.pageable) += slabs;
     need.device += Signed(plan.layout.device_bytes()) * plan.seats +
                    Signed(plan.arena_bytes + plan.scratch_bytes) * plan.streams;
-    const int64_t cache = Signed(plan.cache.bytes());
-    switch (plan.cache.place) {
-      case CachePlace::kAuto:  // The planner has chosen.
-      case CachePlace::kHost:
-        need.pageable += cache;
-        break;
-      case CachePlace::kPinned:
-        need.pinned += cache;
-        if (plan.cache.map_file) need.mapped += cache;
-        break;
-      case CachePlace::kDevice:
-        need.device += cache;
-        break;
-    }
+    const int64_t rows = Signed(plan.cache.bytes());
+    AddCache(plan.cache.place, rows, need);
+    if (plan.cache.place == CachePlace::kPinned && plan.cache.map_file) need.mapped += rows;
+    AddCache(plan.encoded_cache.place, Signed(plan.encoded_cache.bytes), need);
+    need.pageable += Signed(plan.encoded_cache.records);
   }
   need.pinned *= options.devices;
   need.pageable *= options.devices;

@@ -1,16 +1,20 @@
 // The part of OutputPlanner that a Cache node asks for: what is kept, where, and the gather form.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "penstock/graphs/output_planner.h"
+#include "penstock/memory/status_macros.h"
+#include "penstock/scheduler/encoded_cache.h"
 #include "penstock/stages/read/file_mapping.h"
 
 namespace penstock {
 namespace {
 
 constexpr size_t kRowAlignment = 16;  // Vector loads of the kernels.
+constexpr double kSigmas = 6;         // Of the mean size, where some samples stand for all.
 
 // Batches of kept samples come so fast that the hand-over takes longer than the work: many are
 // kept in flight unless the graph says how many, as long as they are small.
@@ -35,10 +39,12 @@ bool OutputPlanner::CheckCachable() {
   std::string problem;
   if (!plan.source->size()) {
     problem = absl::StrCat("'", plan.source_node, "' is unbounded; its samples come once");
+  } else if (plan.chain.input.encoded) {
+    return true;
   } else if (!plan.chain.input.fixed()) {
     problem = absl::StrCat("'", plan.source_node, "' gives samples that are ",
                            plan.chain.input.ToString(),
-                           "; expected decoded ones of one size (CIFAR, arrays)");
+                           "; expected encoded ones, or decoded ones of one size (CIFAR, arrays)");
   } else if (settings_.cache_bytes < plan.chain.input.bytes()) {
     problem = absl::StrCat("bytes is ", settings_.cache_bytes, ": not one sample of ",
                            plan.chain.input.bytes(), " bytes fits");
@@ -76,6 +82,7 @@ bool OutputPlanner::PlaceCache() {
   ExecutionPlan& plan = out_.plan;
   if (settings_.cache_bytes == 0) return true;
   if (!CheckCachable()) return false;
+  if (plan.chain.input.encoded) return true;  // See PlaceEncodedCache().
   const std::string why_not = MakeGather();
   const int64_t size = *plan.source->size(), row = plan.chain.input.bytes();
   CachePlan& cache = plan.cache;
@@ -110,6 +117,71 @@ bool OutputPlanner::PlaceCache() {
     cache.samples = size;
   }
   return true;
+}
+
+// Where to keep encoded samples that take `all_bytes` together: as near to the device as they all
+// fit.
+CachePlace OutputPlanner::ChooseEncodedPlace(int64_t all_bytes, std::string& why) const {
+  const ExecutionPlan& plan = out_.plan;
+  if (plan.whole.empty()) {
+    why = absl::StrCat("the stages before Collate run on the host: ", out_.note.why);
+    return CachePlace::kHost;
+  }
+  const auto taken = static_cast<int64_t>(plan.layout.device_bytes()) * plan.seats +
+                     static_cast<int64_t>(plan.arena_bytes + plan.scratch_bytes) * plan.streams;
+  int64_t device = options_.max_device_bytes;
+  if (options_.free_device_bytes > 0 && (device == 0 || options_.free_device_bytes < device)) {
+    device = options_.free_device_bytes;
+  }
+  const std::string all = absl::StrCat("all samples take about ", all_bytes, " bytes");
+  if (all_bytes <= settings_.cache_bytes && (device == 0 || all_bytes + taken <= device)) {
+    why = absl::StrCat(all, ", which fit");
+    return CachePlace::kDevice;
+  }
+  why = all_bytes <= settings_.cache_bytes
+            ? absl::StrCat(all, ", the device has ", std::max<int64_t>(0, device - taken))
+            : absl::StrCat(all, ", more than `bytes`");
+  const int64_t kept = std::min(all_bytes, settings_.cache_bytes) * options_.devices;
+  const int64_t slabs =
+      static_cast<int64_t>(plan.layout.host_bytes()) * plan.seats * options_.devices;
+  const MemoryLimit* const nearest = options_.machine.nearest();
+  int64_t room = options_.max_pinned_bytes;
+  if (nearest != nullptr && (room == 0 || nearest->bytes / options_.local_world.ranks < room)) {
+    room = nearest->bytes / options_.local_world.ranks;
+  }
+  if ((nearest == nullptr && room == 0) || kept + slabs <= room) return CachePlace::kPinned;
+  absl::StrAppend(&why, ", and ", room, " bytes may be page-locked");
+  return CachePlace::kHost;
+}
+
+// Once it is known where the sample stages run, and what else the plan takes.
+absl::Status OutputPlanner::PlaceEncodedCache() {
+  ExecutionPlan& plan = out_.plan;
+  if (settings_.cache_bytes == 0 || !plan.chain.input.encoded) return absl::OkStatus();
+  const CachePlace asked = settings_.cache_place;
+  if (plan.whole.empty() && (asked == CachePlace::kDevice || asked == CachePlace::kPinned)) {
+    AddError(cache_node_, absl::InvalidArgumentError(absl::StrCat(
+                              "place is ", Name(asked),
+                              ", but the stages before Collate run on the host: ", out_.note.why,
+                              "; use place: AUTO or HOST")));
+    return absl::OkStatus();
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const SampleSizes sizes, MeasureSamples());
+  if (sizes.samples == 0) return absl::OkStatus();
+  // Of few all were looked at; else the mean is not far from that of those.
+  const double error =
+      sizes.looked_at == sizes.samples
+          ? 0
+          : kSigmas * sizes.sigma / std::sqrt(static_cast<double>(sizes.looked_at));
+  const double each = sizes.mean + error + static_cast<double>(EncodedCache::kAlignment);
+  const auto all = static_cast<int64_t>(each * static_cast<double>(sizes.samples));
+  EncodedCachePlan& cache = plan.encoded_cache;
+  std::string& why = out_.note.cache_why;
+  why = "as asked";
+  cache.place = asked == CachePlace::kAuto ? ChooseEncodedPlace(all, why) : asked;
+  cache.bytes = static_cast<size_t>(std::min(all, settings_.cache_bytes));
+  cache.records = EncodedCache::RecordBytes(plan) * static_cast<size_t>(sizes.samples);
+  return absl::OkStatus();
 }
 
 // The slab of a plan whose rows are gathered: tables, the rows that are not kept, outputs.

@@ -121,7 +121,8 @@ absl::Status OutputPlanner::PlaceStages() {
   plan.behind = *std::move(behind);
   if (!ChooseWhole()) return absl::OkStatus();
   if (settings_.streams == 0 && !plan.whole.empty()) plan.streams = kStreamsWithDecoder;
-  return LayOut();
+  PENSTOCK_RETURN_IF_ERROR(LayOut());
+  return PlaceEncodedCache();
 }
 
 absl::Status OutputPlanner::LayOut() {
@@ -177,23 +178,23 @@ void OutputPlanner::AddTables() {
   if (reports_status) plan.status = layout.AddTable(sizeof(int32_t));
 }
 
-absl::StatusOr<size_t> OutputPlanner::EncodedBytes() const {
-  const ExecutionPlan& plan = out_.plan;
-  const Source& source = *plan.source;
-  const int64_t samples = source.size().value_or(0);
-  if (samples == 0) return static_cast<size_t>(plan.batch_size) * (size_t{64} << 10);
-  const int64_t looked_at = std::min(samples, kSizesSampled);
+absl::StatusOr<SampleSizes> OutputPlanner::MeasureSamples() const {
+  const Source& source = *out_.plan.source;
+  SampleSizes sizes;
+  sizes.samples = source.size().value_or(0);
+  sizes.looked_at = std::min(sizes.samples, kSizesSampled);
   FileReader reader;
   double sum = 0, squares = 0;
-  for (int64_t i = 0; i < looked_at; ++i) {
-    const int64_t id = i * samples / looked_at;
+  for (int64_t i = 0; i < sizes.looked_at; ++i) {
+    const int64_t id = i * sizes.samples / sizes.looked_at;
     const Extent extent = source.Locate(id);
-    int64_t bytes = extent.bytes.value_or(0);
-    if (!extent.bytes) {
+    int64_t bytes =
+        extent.memory ? static_cast<int64_t>(extent.memory->size()) : extent.bytes.value_or(-1);
+    if (bytes < 0) {
       auto measured = reader.Measure(extent);
       if (!measured.ok()) {
         return Prefixed(
-            absl::StrCat("node '", plan.source_node, "', sample '", source.key(id), "'"),
+            absl::StrCat("node '", out_.plan.source_node, "', sample '", source.key(id), "'"),
             measured.status());
       }
       bytes = *measured;
@@ -201,10 +202,18 @@ absl::StatusOr<size_t> OutputPlanner::EncodedBytes() const {
     sum += static_cast<double>(bytes);
     squares += static_cast<double>(bytes) * static_cast<double>(bytes);
   }
-  const double mean = sum / static_cast<double>(looked_at);
-  const double variance = std::max(0.0, squares / static_cast<double>(looked_at) - mean * mean);
-  const auto batch = static_cast<double>(plan.batch_size);
-  const double bytes = batch * (mean + kSigmas * std::sqrt(variance / batch)) + batch * 16;
+  if (sizes.looked_at == 0) return sizes;
+  const auto looked_at = static_cast<double>(sizes.looked_at);
+  sizes.mean = sum / looked_at;
+  sizes.sigma = std::sqrt(std::max(0.0, squares / looked_at - sizes.mean * sizes.mean));
+  return sizes;
+}
+
+absl::StatusOr<size_t> OutputPlanner::EncodedBytes() const {
+  const auto batch = static_cast<double>(out_.plan.batch_size);
+  PENSTOCK_ASSIGN_OR_RETURN(const SampleSizes sizes, MeasureSamples());
+  if (sizes.samples == 0) return static_cast<size_t>(out_.plan.batch_size) * (size_t{64} << 10);
+  const double bytes = batch * (sizes.mean + kSigmas * sizes.sigma / std::sqrt(batch)) + batch * 16;
   return AlignUp(static_cast<size_t>(bytes), kSlabAlignment);
 }
 

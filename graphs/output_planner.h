@@ -11,6 +11,12 @@
 
 namespace penstock {
 
+// Bytes of encoded samples, by some that are spread over all of them.
+struct SampleSizes {
+  int64_t samples = 0, looked_at = 0;
+  double mean = 0, sigma = 0;  // Of one.
+};
+
 // The steps are called in the order in which they stand here, each only if no fault was found
 // before.
 class OutputPlanner {
@@ -37,11 +43,14 @@ class OutputPlanner {
   bool CheckCachable();
   std::string MakeGather();
   bool PlaceCache();
+  absl::Status PlaceEncodedCache();
+  CachePlace ChooseEncodedPlace(int64_t all_bytes, std::string& why) const;
   void LayOutGather();
   bool ChooseWhole();
   std::string WhyNotOnDevice(Place& asked, int& asking_node) const;
   absl::Status LayOut();
   void AddTables();
+  absl::StatusOr<SampleSizes> MeasureSamples() const;
   absl::StatusOr<size_t> EncodedBytes() const;
 
   const Graph& graph_;

@@ -113,6 +113,11 @@ PlannerOptions MakePlannerOptions(const PipelineOptions& options) {
   planner.epochs = options.epochs;
   planner.max_pinned_bytes = options.max_pinned_bytes;
   planner.max_device_bytes = options.max_device_bytes;
+  for (const auto& device : options.devices) {
+    const int64_t free = device->free_bytes();
+    const bool least = planner.free_device_bytes == 0 || free < planner.free_device_bytes;
+    if (free > 0 && least) planner.free_device_bytes = free;
+  }
   planner.machine = ReadMemoryLimits();
   planner.local_world = FindLocalWorld(std::getenv);
   if (options.local_world > 0) planner.local_world = {options.local_world, "local_world"};

@@ -33,15 +33,26 @@ void AppendLinks(const PlannedOutput& output, std::string* text) {
   }
 }
 
+const char* PlaceText(CachePlace place) {
+  return place == CachePlace::kDevice   ? "device memory"
+         : place == CachePlace::kPinned ? "pinned memory"
+                                        : "host memory";
+}
+
 void AppendCache(const PlannedOutput& output, std::string* text) {
-  const CachePlan& cache = output.plan.cache;
-  if (cache.samples == 0) return;
-  const char* place = cache.place == CachePlace::kDevice   ? "device memory"
-                      : cache.place == CachePlace::kPinned ? "pinned memory"
-                                                           : "host memory";
-  absl::StrAppendFormat(text, "  %-28s %-7s %d of %d samples in %s, %s%s\n", "cache", "",
-                        cache.samples, *output.plan.source->size(), place, BytesText(cache.bytes()),
-                        cache.map_file ? ", where the file is mapped" : "");
+  const CachePlan& rows = output.plan.cache;
+  const EncodedCachePlan& encoded = output.plan.encoded_cache;
+  if (rows.samples > 0) {
+    absl::StrAppendFormat(text, "  %-28s %-7s %d of %d samples in %s, %s%s\n", "cache", "",
+                          rows.samples, *output.plan.source->size(), PlaceText(rows.place),
+                          BytesText(static_cast<int64_t>(rows.bytes())),
+                          rows.map_file ? ", where the file is mapped" : "");
+  } else if (encoded.bytes > 0) {
+    absl::StrAppendFormat(text, "  %-28s %-7s encoded, as they come by, in %s, %s\n", "cache", "",
+                          PlaceText(encoded.place), BytesText(static_cast<int64_t>(encoded.bytes)));
+  } else {
+    return;
+  }
   absl::StrAppend(text, "    because: ", output.note.cache_why, "\n");
 }
 

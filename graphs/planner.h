@@ -27,6 +27,8 @@ struct PlannerOptions {
   int64_t epochs = 1;
   // 0: no limit. Pinned: of all outputs and devices together; device: of all outputs, on each.
   int64_t max_pinned_bytes = 0, max_device_bytes = 0;
+  // Of the device that has least: what nobody has taken. 0: unknown.
+  int64_t free_device_bytes = 0;
   // What the machine has left, and who shares it. See SettleMemory().
   MemoryLimits machine;
   LocalWorld local_world;

@@ -257,6 +257,15 @@ absl::Status CudaDevice::CopyToHost(std::byte* to, const std::byte* from, size_t
                     "cudaMemcpyAsync to the host");
 }
 
+absl::Status CudaDevice::CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes,
+                                      StreamRef stream) {
+  PENSTOCK_ASSIGN_OR_RETURN(cudaStream_t handle, CudaHandle(stream));
+  const CudaScope scope = Enter();
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  return CudaStatus(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, handle),
+                    "cudaMemcpyAsync on the device");
+}
+
 absl::Status CudaDevice::Occupy(StreamRef stream, absl::Duration duration) {
   PENSTOCK_ASSIGN_OR_RETURN(cudaStream_t handle, CudaHandle(stream));
   const CudaScope scope = Enter();
@@ -273,6 +282,15 @@ uint64_t CudaDevice::stream_id(StreamRef stream) const {
   unsigned long long id = 0;  // NOLINT(google-runtime-int): as CUDA has it.
   const cudaError_t error = cudaStreamGetId(static_cast<cudaStream_t>(stream.handle()), &id);
   return CudaStatus(error, "cudaStreamGetId").ok() ? id + 1 : 0;
+}
+
+int64_t CudaDevice::free_bytes() const {
+  const CudaScope scope = Enter();
+  size_t free = 0, all = 0;
+  if (!scope.status().ok() || !CudaStatus(cudaMemGetInfo(&free, &all), "cudaMemGetInfo").ok()) {
+    return 0;
+  }
+  return static_cast<int64_t>(free);
 }
 
 absl::Status CudaDevice::Synchronize(StreamRef stream) {

@@ -47,8 +47,11 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
                             StreamRef stream) override;
   absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes,
                           StreamRef stream) override;
+  absl::Status CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes,
+                            StreamRef stream) override;
   absl::Status Occupy(StreamRef stream, absl::Duration duration) override;
   uint64_t stream_id(StreamRef stream) const override;
+  int64_t free_bytes() const override;
   absl::Status Synchronize(StreamRef stream) override;
   int64_t driver_allocations() const override { return driver_allocations_; }
 

@@ -112,6 +112,31 @@ TEST_F(CudaMemoryTest, DownloadsAreRightOnceTheirEventIsDone) {
   EXPECT_EQ(std::count(to.data(), to.data() + kMiB, std::byte{7}), static_cast<ptrdiff_t>(kMiB));
 }
 
+TEST_F(CudaMemoryTest, CopiesWithinTheDeviceInStreamOrder) {
+  const Buffer host = device_->AllocateHost(kMiB, HostMemory::kPinned).value();
+  const Buffer first = device_->AllocateDevice(kMiB).value();
+  const Buffer second = device_->AllocateDevice(kMiB).value();
+  std::fill_n(host.data(), kMiB, std::byte{7});
+  Occupy(stream_->ref(), absl::Milliseconds(20));
+  ASSERT_EQ(device_->CopyToDevice(first.data(), host.data(), kMiB, stream_->ref()),
+            absl::OkStatus());
+  ASSERT_EQ(device_->CopyOnDevice(second.data(), first.data() + 1, kMiB - 1, stream_->ref()),
+            absl::OkStatus());
+  ASSERT_EQ(device_->CopyToHost(host.data(), second.data(), kMiB - 1, stream_->ref()),
+            absl::OkStatus());
+  ASSERT_EQ(Mark(stream_->ref())->Wait(), absl::OkStatus());
+  EXPECT_EQ(std::count(host.data(), host.data() + kMiB - 1, std::byte{7}),
+            static_cast<ptrdiff_t>(kMiB - 1));
+}
+
+TEST_F(CudaMemoryTest, SaysHowMuchOfTheDeviceIsFree) {
+  const int64_t before = device_->free_bytes();
+  const Buffer taken = device_->AllocateDevice(256 * kMiB).value();
+  const int64_t after = device_->free_bytes();
+  EXPECT_GT(after, 0);
+  EXPECT_LE(after, before - static_cast<int64_t>(255 * kMiB));
+}
+
 // Case D14: 10 TB. Whether the kernel promises that much or not, none of it is touched.
 TEST_F(CudaMemoryTest, ARefusedPageLockLeavesNoErrorBehind) {
   const absl::Status refused =

@@ -95,6 +95,10 @@ class Device {
   virtual absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes,
                                   StreamRef stream) = 0;
 
+  // The same within the device's memory; the ranges do not overlap.
+  virtual absl::Status CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes,
+                                    StreamRef stream) = 0;
+
   // Keeps `stream` busy for `duration` of device time: a stand-in for a consumer's work.
   virtual absl::Status Occupy(StreamRef stream, absl::Duration duration) = 0;
 
@@ -103,6 +107,9 @@ class Device {
     (void)stream;
     return 0;
   }
+
+  // Device memory that nobody has taken; 0: unknown. A call to the driver, for start-up.
+  virtual int64_t free_bytes() const { return 0; }
 
   // Waits until all work that was ever submitted to `stream` is done.
   virtual absl::Status Synchronize(StreamRef stream) = 0;

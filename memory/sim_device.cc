@@ -255,6 +255,13 @@ absl::Status SimDevice::CopyToHost(std::byte* to, const std::byte* from, size_t 
   return Copy(to_host_, to, from, bytes, stream);
 }
 
+absl::Status SimDevice::CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes,
+                                     StreamRef stream) {
+  return Launch(stream, [to, from, bytes] {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  });
+}
+
 absl::Status SimDevice::Occupy(StreamRef stream, absl::Duration duration) {
   return SubmitWork(stream, [this, duration](SimTime ready) {
     const SimTime end = ready + std::max(duration, absl::ZeroDuration());

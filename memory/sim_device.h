@@ -65,6 +65,9 @@ class SimDevice final : public Device, public std::enable_shared_from_this<SimDe
                             StreamRef stream) override;
   absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes,
                           StreamRef stream) override;
+  // Takes no modelled time.
+  absl::Status CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes,
+                            StreamRef stream) override;
   absl::Status Occupy(StreamRef stream, absl::Duration duration) override;
   uint64_t stream_id(StreamRef stream) const override;
   absl::Status Synchronize(StreamRef stream) override;

@@ -182,6 +182,24 @@ TEST_F(SimDeviceTest, CopiesBothWays) {
   EXPECT_EQ(std::count(to.data(), to.data() + 1000, std::byte{42}), 999);
 }
 
+TEST_F(SimDeviceTest, CopiesWithinItsMemoryInStreamOrder) {
+  const Buffer from = device_->AllocateHost(1000, HostMemory::kPinned).value();
+  const Buffer first = device_->AllocateDevice(1000).value();
+  const Buffer second = device_->AllocateDevice(1000).value();
+  std::fill_n(from.data(), 1000, std::byte{42});
+  const auto stream = NewStream();
+  EXPECT_EQ(device_->CopyToDevice(first.data(), from.data(), 1000, stream->ref()),
+            absl::OkStatus());
+  EXPECT_EQ(device_->CopyOnDevice(second.data() + 1, first.data(), 998, stream->ref()),
+            absl::OkStatus());
+  EXPECT_EQ(device_->CopyOnDevice(nullptr, nullptr, 0, stream->ref()), absl::OkStatus());
+  Finish(*stream);
+  EXPECT_NE(second.data()[0], std::byte{42});
+  EXPECT_NE(second.data()[999], std::byte{42});
+  EXPECT_EQ(std::count(second.data(), second.data() + 1000, std::byte{42}), 998);
+  EXPECT_EQ(device_->free_bytes(), 0);  // It has no memory of its own.
+}
+
 TEST_F(SimDeviceTest, DefaultStreamsAreTheCallingThread) {
   CUstream_st* const null_variable = nullptr;
   for (const StreamRef stream :

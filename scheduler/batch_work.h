@@ -17,9 +17,17 @@
 #include "penstock/memory/batch.h"
 #include "penstock/memory/seat_pool.h"
 #include "penstock/scheduler/batch_sequence.h"
+#include "penstock/scheduler/encoded_cache.h"
 #include "penstock/stages/sample_chain.h"
 
 namespace penstock {
+
+// A copy that is to be made.
+struct CopyRange {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  size_t bytes = 0;
+};
 
 struct RowWork {
   Sample sample;
@@ -30,10 +38,12 @@ struct RowWork {
   bool in_encoded_part = false;  // `place` lies in the slab.
   bool finished = true;          // Goes up finished (else encoded).
   bool kept = false;             // In the cache: nothing is read.
+  const EncodedCache::Entry* entry = nullptr;  // In a cache of encoded samples, likewise.
+  bool refused = false;                        // By the device's decoder.
   // Of a row that is to go up encoded, but must be done on the host: its bytes are not there. It is
   // repaired, with the damaged ones.
   bool deferred = false;
-  std::vector<std::byte> read_again;  // What it is then done from, instead of `place`.
+  std::optional<std::vector<std::byte>> read_again;  // What it is then done from.
   // Where in the slab the source's row goes: one that is to be gathered, or that lies finished in
   // its file.
   std::byte* slot = nullptr;
@@ -67,6 +77,8 @@ struct BatchWork {
   Waves waves;
   std::vector<std::pair<std::string, TensorView>> tensors;  // That will be delivered.
   std::shared_ptr<Event> ready_event;  // Recorded behind the batch's last device work.
+  std::vector<int32_t> filling;        // Rows that will be kept on the device,
+  std::vector<CopyRange> fills;        // and the copies to there.
   std::vector<int32_t> to_repair;      // Rows, once the device has reported.
   std::function<void()> end_upload;    // Of the flow, while rows are repaired.
   std::shared_ptr<BatchTiming> timing;
@@ -95,6 +107,8 @@ struct BatchWork {
     failure_ = absl::OkStatus();
     ready_event = nullptr;
     timing = nullptr;
+    filling.clear();
+    fills.clear();
     to_repair.clear();
   }
 

@@ -15,6 +15,7 @@ struct RunCounters {
   std::atomic<int64_t> slab_writes{0}, scratch_writes{0};
   std::atomic<int64_t> staging_growths{0};
   std::atomic<int64_t> decoded_host{0}, decoded_device{0}, repaired{0};
+  std::atomic<int64_t> cache_hits{0};
 };
 
 }  // namespace penstock

@@ -38,7 +38,17 @@ size_t EvenPiece(size_t bytes, size_t most) {
   return std::min(most, AlignUp((bytes + pieces - 1) / pieces, kSlabAlignment));
 }
 
+// A failed device will never finish it; the next call reports the error.
+bool HasPassed(const Event& event) {
+  const absl::StatusOr<bool> passed = event.Done();
+  return !passed.ok() || *passed;
+}
+
 }  // namespace
+
+bool DeviceQueue::Waits(const Piece& piece) {
+  return piece.behind != nullptr && !HasPassed(*piece.behind);
+}
 
 absl::StatusOr<std::shared_ptr<DeviceQueue>> DeviceQueue::Create(std::shared_ptr<Device> device) {
   std::shared_ptr<DeviceQueue> queue(new DeviceQueue(std::move(device)));
@@ -150,11 +160,12 @@ bool DeviceQueue::Work(bool look_at_all, bool& seats_pending) {
 bool DeviceQueue::Sleep(bool seats_pending, std::chrono::microseconds& duration) {
   std::unique_lock lock(mutex_);
   asleep_ = true;
-  const auto ready = [this] { return woken_ || !jobs_.empty(); };
-  const bool busy = current_ != nullptr || !in_flight_.empty();
-  if (busy || seats_pending || !awaited_.empty()) {
+  const auto ready = [this] { return woken_ || (!jobs_.empty() && !jobs_held_); };
+  const bool busy = current_ != nullptr || CopyRuns();
+  const bool awaiting = !awaited_.empty() || !in_flight_.empty() || jobs_held_;
+  if (busy || seats_pending || awaiting) {
     changed_.wait_for(lock, busy ? kShortSleep : duration, [&] { return !busy && ready(); });
-    const std::chrono::microseconds longest = awaited_.empty() ? kLongSleep : kAwaitSleep;
+    const std::chrono::microseconds longest = awaiting ? kAwaitSleep : kLongSleep;
     duration = std::min(duration * 2, longest);
   } else {
     changed_.wait(lock, [&] { return stopping_ || ready(); });
@@ -179,10 +190,15 @@ bool DeviceQueue::TakeJob() {
   if (current_ != nullptr) return true;
   if (!has_jobs_) return false;
   {
+    const bool one_waits =
+        std::any_of(in_flight_.begin(), in_flight_.end(), [](const Piece& p) { return Waits(p); });
     const auto lock = SpinLock(mutex_);
-    const auto lowest =
-        std::min_element(jobs_.begin(), jobs_.end(),
-                         [](const UploadJob& a, const UploadJob& b) { return a.order < b.order; });
+    auto lowest = jobs_.end();
+    for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
+      if (lowest != jobs_.end() && lowest->order < job->order) continue;
+      if (MayTake(*job, one_waits)) lowest = job;
+    }
+    jobs_held_ = lowest == jobs_.end() && !jobs_.empty();
     if (lowest == jobs_.end()) return false;
     current_ = std::make_unique<UploadJob>(std::move(*lowest));
     jobs_.erase(lowest);
@@ -191,6 +207,24 @@ bool DeviceQueue::TakeJob() {
   range_ = offset_ = 0;
   if (absl::Status status = current_->before(); !status.ok()) FinishJob(std::move(status));
   return current_ != nullptr;
+}
+
+std::shared_ptr<Event> DeviceQueue::WorkIn(StreamRef stream) const {
+  for (const LongWork& work : working_) {
+    if (work.stream == stream && !HasPassed(*work.ready)) return work.ready;
+  }
+  return nullptr;
+}
+
+// A copy behind long work of its stream keeps a place in the queue all that time: there may be one
+// such piece, so that the engine has something to do when the work ends, and one place is left for
+// the other streams.
+bool DeviceQueue::MayTake(const UploadJob& job, bool one_waits) const {
+  if (WorkIn(job.stream) == nullptr) return true;
+  const bool one_piece =
+      job.copies.size() <= 1 &&
+      (job.copies.empty() || job.copies[0].bytes <= static_cast<size_t>(job.piece_bytes));
+  return one_piece && !one_waits;
 }
 
 bool DeviceQueue::IssuePiece() {
@@ -207,7 +241,7 @@ bool DeviceQueue::IssuePiece() {
         device_->CopyToDevice(copy.to + offset_, copy.from + offset_, bytes, current_->stream));
     PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<Event> event, device_->AcquireEvent());
     PENSTOCK_RETURN_IF_ERROR(event->Record(current_->stream));
-    in_flight_.push_back({std::move(event), bytes});
+    in_flight_.push_back({std::move(event), WorkIn(current_->stream)});
     return absl::OkStatus();
   }();
   if (!status.ok()) {
@@ -222,18 +256,19 @@ bool DeviceQueue::IssuePiece() {
 void DeviceQueue::FinishJob(absl::Status status) {
   const std::unique_ptr<UploadJob> job = std::move(current_);
   job->done(std::move(status));
+  if (job->ready == nullptr) return;
+  std::erase_if(working_, [&job](const LongWork& work) { return work.stream == job->stream; });
+  working_.push_back({job->stream, job->ready});
 }
 
+// Of different streams, the later one may pass first.
 bool DeviceQueue::RetirePieces() {
-  bool any = false;
-  while (!in_flight_.empty()) {
-    const absl::StatusOr<bool> passed = in_flight_.front().event->Done();
-    if (passed.ok() && !*passed) break;
-    in_flight_
-        .pop_front();  // A failed device will never finish it; the next call reports the error.
-    any = true;
-  }
-  return any;
+  return std::erase_if(in_flight_, [](const Piece& p) { return HasPassed(*p.event); }) > 0;
+}
+
+bool DeviceQueue::CopyRuns() const {
+  return std::any_of(in_flight_.begin(), in_flight_.end(),
+                     [](const Piece& p) { return !Waits(p); });
 }
 
 bool DeviceQueue::RetireAwaited() {

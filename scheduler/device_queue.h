@@ -32,6 +32,9 @@ struct UploadJob {
   StreamRef stream = StreamRef::LegacyDefault();
   int64_t piece_bytes = 0;
   std::vector<CopyRange> copies;
+  // Recorded by `done`: what `after` launched runs until it has passed, for so long that copies in
+  // this stream shall not hold back those of others. Null: it is short.
+  std::shared_ptr<Event> ready;
   std::function<absl::Status()> before;           // Before the first copy is issued.
   std::function<absl::Status()> after;            // When the last one has been issued.
   std::function<void(absl::Status status)> done;  // Always, once; with the first error.
@@ -83,7 +86,12 @@ class DeviceQueue {
   };
   struct Piece {
     std::shared_ptr<Event> event;
-    size_t bytes;
+    std::shared_ptr<Event> behind;  // Long work that its stream does first; null: none.
+  };
+  // The last long work of a stream.
+  struct LongWork {
+    StreamRef stream;
+    std::shared_ptr<Event> ready;
   };
 
   explicit DeviceQueue(std::shared_ptr<Device> device) : device_(std::move(device)) {}
@@ -91,11 +99,15 @@ class DeviceQueue {
   bool Work(bool look_at_all, bool& seats_pending);                     // True if there was any.
   bool Sleep(bool seats_pending, std::chrono::microseconds& duration);  // False to end.
   bool DoWork();                                                        // True if there was any.
-  bool TakeJob();     // True if there is a current one.
+  bool TakeJob();  // True if there is a current one.
+  bool MayTake(const UploadJob& job, bool one_waits) const;
+  std::shared_ptr<Event> WorkIn(StreamRef stream) const;
   bool IssuePiece();  // True if something was issued.
   void FinishJob(absl::Status status);
   bool RetirePieces();                                 // True if one has passed.
   bool RetireAwaited();                                // The same.
+  static bool Waits(const Piece& piece);               // Its stream has long work to do before.
+  bool CopyRuns() const;                               // Or will at once.
   bool CollectSeats(bool look_at_all, bool& pending);  // True if a seat became free.
 
   const std::shared_ptr<Device> device_;
@@ -114,6 +126,8 @@ class DeviceQueue {
   // Of the thread alone.
   std::unique_ptr<UploadJob> current_;
   size_t range_ = 0, offset_ = 0;  // In current_->copies.
+  bool jobs_held_ = false;         // There are jobs, but none to take now.
+  std::vector<LongWork> working_;  // One a stream.
   std::deque<Piece> in_flight_;
   std::vector<Awaited> awaited_;
   std::thread thread_;

@@ -93,6 +93,69 @@ TEST_F(DeviceQueueTest, CopiesEveryByteInPiecesBetweenBeforeAndAfter) {
   EXPECT_EQ(log_, (std::vector<std::string>{"1 before", "1 after", "1 done"}));
 }
 
+// Of three jobs of a stream that works for long, one may wait there with its copy; a job of another
+// stream passes them all.
+TEST_F(DeviceQueueTest, LongWorkOfAStreamHoldsBackNoOther) {
+  const std::unique_ptr<Stream> other = *device_->CreateStream();
+  std::vector<std::byte> from(100, std::byte{7}), to(100);
+  Gate gate;
+  const auto queue = *DeviceQueue::Create(device_);
+  const auto with_work = [&](int64_t order, StreamRef stream) {
+    UploadJob job = Job(order, {{to.data(), from.data(), 100}}, /*piece=*/100);
+    job.stream = stream;
+    job.ready = *device_->AcquireEvent();
+    job.after = [&, stream] { return device_->Launch(stream, [&gate] { gate.Wait(); }); };
+    job.done = [&, stream, ready = job.ready, done = job.done](const absl::Status& status) {
+      ASSERT_TRUE(ready->Record(stream).ok());
+      done(status);
+    };
+    return job;
+  };
+  queue->Submit(with_work(1, stream_->ref()));
+  WaitForDone(1);
+  queue->Submit(with_work(2, stream_->ref()));
+  WaitForDone(2);
+  queue->Submit(with_work(3, stream_->ref()));
+  queue->Submit(with_work(4, other->ref()));
+  WaitForDone(3);
+  {
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(log_, (std::vector<std::string>{"1 before", "1 done", "2 before", "2 done",
+                                              "4 before", "4 done"}));
+  }
+  gate.Open();
+  WaitForDone(4);
+  ASSERT_TRUE(device_->Synchronize(stream_->ref()).ok());
+}
+
+TEST_F(DeviceQueueTest, TellsWhenAnEventHasPassed) {
+  const auto queue = *DeviceQueue::Create(device_);
+  Gate gate;
+  ASSERT_TRUE(device_->Launch(stream_->ref(), [&gate] { gate.Wait(); }).ok());
+  const std::shared_ptr<Event> slow = *device_->AcquireEvent(), passed = *device_->AcquireEvent();
+  ASSERT_TRUE(slow->Record(stream_->ref()).ok());
+  const auto note = [this](int64_t order) {
+    return [this, order](const absl::Status& status) {
+      (void)Note(order, status.ok() ? "passed" : std::string(status.message()));
+      const std::lock_guard lock(mutex_);
+      ++done_;
+      changed_.notify_all();
+    };
+  };
+  queue->Await(slow, note(1));
+  queue->Await(passed, note(2));
+  WaitForDone(1);
+  gate.Open();
+  WaitForDone(2);
+  EXPECT_EQ(log_, (std::vector<std::string>{"2 passed", "1 passed"}));
+  ASSERT_TRUE(
+      device_->Launch(stream_->ref(), [&] { device_->Fail(absl::DataLossError("gone")); }).ok());
+  (void)device_->Synchronize(stream_->ref());
+  queue->Await(slow, note(3));
+  WaitForDone(3);
+  EXPECT_EQ(log_.back(), "3 gone");
+}
+
 TEST_F(DeviceQueueTest, AtMostTwoPiecesAreQueued) {
   Gate gate;
   ASSERT_TRUE(device_->Launch(stream_->ref(), [&gate] { gate.Wait(); }).ok());

@@ -123,7 +123,7 @@ absl::Status DeviceSteps::Enqueue(const BatchWork& work) const {
 
 bool DeviceSteps::awaits_report(const BatchWork& work) const {
   const auto rows = absl::MakeConstSpan(work.rows).first(work.count());
-  return (plan_.status != kNoTable && !work.waves.encoded.empty()) ||
+  return (plan_.status != kNoTable && !work.waves.encoded.empty()) || !work.filling.empty() ||
          std::any_of(rows.begin(), rows.end(), [](const RowWork& r) { return r.deferred; });
 }
 
@@ -132,6 +132,14 @@ absl::Status DeviceSteps::CopyReport(const BatchWork& work) const {
   const Seat& seat = *work.seat;
   return device_.CopyToHost(seat.host + plan_.status, seat.device + plan_.status,
                             work.count() * sizeof(int32_t), stream(work.stream));
+}
+
+absl::Status DeviceSteps::CopyFills(const BatchWork& work) const {
+  for (const CopyRange& fill : work.fills) {
+    PENSTOCK_RETURN_IF_ERROR(
+        device_.CopyOnDevice(fill.to, fill.from, fill.bytes, stream(work.stream)));
+  }
+  return absl::OkStatus();
 }
 
 void DeviceSteps::ReadReport(BatchWork& work) const {

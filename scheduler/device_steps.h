@@ -18,13 +18,6 @@
 
 namespace penstock {
 
-// A range of the slab that goes up.
-struct CopyRange {
-  std::byte* to = nullptr;
-  const std::byte* from = nullptr;
-  size_t bytes = 0;
-};
-
 // One stream with its arena, which the batches of that stream use in turn.
 struct StreamLane {
   Buffer arena;  // See arena.h. Before the stream, which drains first.
@@ -56,7 +49,9 @@ class DeviceSteps {
   bool awaits_report(const BatchWork& work) const;
   // Brings back what the steps report, behind them in the batch's stream.
   absl::Status CopyReport(const BatchWork& work) const;
-  // When it is there: sets work.to_repair.
+  // Copies samples to where they are kept on the device, in the batch's stream.
+  absl::Status CopyFills(const BatchWork& work) const;
+  // When the report is there: sets work.to_repair.
   void ReadReport(BatchWork& work) const;
   // Those rows now lie finished in the slab: what goes up again, to be followed by Enqueue(), which
   // then runs what is behind Upload for them alone.

@@ -53,6 +53,14 @@ struct CachePlan {
   size_t bytes() const { return pitch * static_cast<size_t>(samples); }
 };
 
+// Encoded samples that are kept from the first time they come by, until the memory is full. See
+// cache.proto.
+struct EncodedCachePlan {
+  CachePlace place = CachePlace::kHost;
+  size_t bytes = 0;    // Of samples, at that place; 0: there is no such cache.
+  size_t records = 0;  // Of what is known of them, on the host.
+};
+
 // There is one plan. A row goes up `encoded` and runs `whole` (which tiles the chain from its first
 // link), or `finished` in the slab's rows and runs `behind` (which tiles it from the cut). The host
 // plan is the case in which `whole` is empty, so that every row is finished; a refused and an
@@ -89,6 +97,7 @@ struct ExecutionPlan {
   size_t least_arena_bytes = 0;  // Below it, no row could run `behind`.
 
   CachePlan cache;
+  EncodedCachePlan encoded_cache;
   HostMemory memory = HostMemory::kPinned;
   bool or_pageable = false;  // Where page-locked memory is refused, pageable will do.
   int seats = 4;

@@ -17,6 +17,7 @@ constexpr size_t kEncodedAlignment = 16;   // Vector loads of the device's decod
 constexpr int64_t kBytesATask = 64 << 10;  // Of samples whose size is fixed: some 10 us of work.
 constexpr int kEncodedRowsATask = 2;       // A decode takes a millisecond.
 constexpr int kMaxRowsATask = 64;
+constexpr int kKeptRowsATask = 32;  // Some 10 us: a few numbers a row.
 
 int ChunkRows(const ExecutionPlan& plan) {
   if (!plan.chain.input.fixed()) return kEncodedRowsATask;
@@ -42,6 +43,7 @@ HostSteps::HostSteps(const ExecutionPlan& plan, const SlabTables& tables, RunCou
 
 bool HostSteps::Locate(BatchWork& work) const {
   bool known = true;
+  int64_t hits = 0;
   work.spec.Ids(0, absl::MakeSpan(work.ids));
   if (work.rows.size() < work.ids.size()) work.rows.resize(work.ids.size());
   for (int row = 0; row < work.count(); ++row) {
@@ -50,11 +52,17 @@ bool HostSteps::Locate(BatchWork& work) const {
     r.sample.id = id;
     r.sample.tag.clear();
     r.deferred = false;
-    r.read_again.clear();
+    r.refused = false;
+    r.read_again.reset();
+    r.entry = nullptr;
     r.kept = cache_ != nullptr && cache_->Has(id);
     if (r.kept) {
       r.extent = {};
       r.bytes = 0;
+      continue;
+    }
+    if (encoded_ && encoded_->Find(r)) {
+      ++hits;
       continue;
     }
     r.extent = plan_.source->Locate(id);
@@ -62,6 +70,7 @@ bool HostSteps::Locate(BatchWork& work) const {
                               : r.extent.bytes.value_or(-1);
     known = known && r.bytes >= 0;
   }
+  counters_.cache_hits += hits;
   return known;
 }
 
@@ -79,6 +88,12 @@ void HostSteps::Place(BatchWork& work) const {
   size_t staged = 0;
   for (int row = 0; row < work.count(); ++row) {
     RowWork& r = work.rows[row];
+    if (r.entry != nullptr && encoded_->is_used_in_place(r)) {
+      r.in_encoded_part = false;
+      r.finished = r.entry->host_form || plan_.whole.empty();
+      r.place = r.slot = nullptr;
+      continue;
+    }
     const size_t bytes = AlignUp(r.bytes, kEncodedAlignment);
     r.in_encoded_part =
         plan_.has_encoded_part() && work.encoded_used + bytes <= plan_.layout.encoded;
@@ -106,29 +121,42 @@ void HostSteps::Place(BatchWork& work) const {
   size_t at = 0;
   for (int row = 0; row < work.count(); ++row) {
     RowWork& r = work.rows[row];
-    if (r.kept || r.place != nullptr || r.extent.memory) continue;
+    if (IsReady(r) || r.place != nullptr || r.extent.memory) continue;
     r.place = seat.staging.get() + at;
     at += AlignUp(r.bytes, kEncodedAlignment);
   }
 }
 
 bool HostSteps::nothing_to_read(const BatchWork& work) const {
-  return std::all_of(work.rows.begin(), work.rows.begin() + work.count(), [](const RowWork& r) {
-    return r.kept || (r.extent.memory && r.place == nullptr);
+  return std::all_of(work.rows.begin(), work.rows.begin() + work.count(), [this](const RowWork& r) {
+    return IsReady(r) || (r.extent.memory && r.place == nullptr);
   });
+}
+
+// It is kept, and used where it lies.
+bool HostSteps::IsReady(const RowWork& row) const {
+  return row.kept || (row.entry != nullptr && row.place == nullptr);
+}
+
+// Where nothing is left but to settle what the device does, as much as a task's cost is worth.
+int HostSteps::chunk_rows(const BatchWork& work) const {
+  if (!encoded_ || plan_.whole.empty()) return chunk_rows_;
+  const bool all_kept = std::all_of(work.rows.begin(), work.rows.begin() + work.count(),
+                                    [this](const RowWork& r) { return IsReady(r) && !r.finished; });
+  return all_kept ? kKeptRowsATask : chunk_rows_;
 }
 
 void HostSteps::Read(BatchWork& work, int begin, int end, FileReader& reader) const {
   int64_t bytes = 0;
   for (int row = begin; row < end && !work.failed(); ++row) {
     RowWork& r = work.rows[row];
-    if (r.kept) continue;
+    if (IsReady(r)) continue;
     if (r.extent.memory) {
       if (r.place != nullptr) std::memcpy(r.place, r.extent.memory->data(), r.bytes);
     } else if (absl::Status s = reader.Read(r.extent, absl::MakeSpan(r.place, r.bytes)); !s.ok()) {
       return FailSample(plan_, plan_.source_node, row, s, work);
     }
-    bytes += r.bytes;
+    bytes += r.entry != nullptr ? 0 : r.bytes;
     if (!r.in_encoded_part) continue;
     const size_t padded = AlignUp(r.bytes, kEncodedAlignment);
     std::memset(r.place + r.bytes, 0, padded - r.bytes);
@@ -193,6 +221,10 @@ absl::Status HostSteps::FinishRow(BatchWork& work, int row, ChainWorker& worker)
     TakeKept(work, row);
     return absl::OkStatus();
   }
+  if (r.entry != nullptr) {
+    encoded_->Take(work, row);
+    return absl::OkStatus();
+  }
   for (const FixedField& fixed : plan_.fixed) {
     FieldView& view = sample.fields[fixed.field];
     view.bytes = fixed.spec.bytes();
@@ -216,13 +248,14 @@ absl::Status HostSteps::FinishRow(BatchWork& work, int row, ChainWorker& worker)
 
 // By what it holds and by the plan alone: never by timing.
 bool HostSteps::TakesHostForm(BatchWork& work, int row) const {
-  const RowWork& r = work.rows[row];
+  RowWork& r = work.rows[row];
   const DeviceStep& first = plan_.whole.front();
-  std::byte* descriptor =
-      work.seat->host + first.descriptors + row * first.stage->descriptor_bytes();
-  if (!first.stage->Describe(r.sample.fields[plan_.field], r.sample.size[plan_.field],
-                             descriptor)) {
-    return true;
+  if (r.entry == nullptr) {
+    std::byte* const descriptor =
+        work.seat->host + first.descriptors + row * first.stage->descriptor_bytes();
+    r.refused = !first.stage->Describe(r.sample.fields[plan_.field], r.sample.size[plan_.field],
+                                       descriptor);
+    if (r.refused) return true;
   }
   return !ArenaNeed(plan_, tables_, plan_.whole).TryAdd(work, row);
 }
@@ -236,7 +269,7 @@ absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker
   }
   FieldView& field = r.sample.fields[plan_.field];
   ImageSize& size = r.sample.size[plan_.field];
-  if (plan_.chain.input.encoded) {
+  if (plan_.chain.input.encoded && r.entry == nullptr) {
     r.resolved.failed = 0;
     PENSTOCK_RETURN_IF_ERROR(plan_.chain.links[0].stage->Probe(field, size));
   }
@@ -248,6 +281,10 @@ absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker
       {plan_.seed, static_cast<uint64_t>(work.spec.epoch), static_cast<uint64_t>(r.sample.id)},
       params, r.resolved));
   if (!r.finished) r.finished = TakesHostForm(work, row);
+  if (r.finished && r.entry != nullptr && encoded_->on_device()) {
+    r.finished = false;
+    r.deferred = true;
+  }
   FieldView encoded = field;
   if (r.in_encoded_part) {
     encoded.address =
@@ -255,12 +292,10 @@ absl::Status HostSteps::ProcessRow(BatchWork& work, int row, ChainWorker& worker
   }
   tables_.WriteViews(work, row, encoded);
   const bool decodes = plan_.chain.input.encoded;
-  if (!r.finished) {
-    counters_.decoded_device += decodes ? 1 : 0;
-    return absl::OkStatus();
-  }
-  PENSTOCK_RETURN_IF_ERROR(RunHostForm(work, row, worker));
-  counters_.decoded_host += decodes ? 1 : 0;
+  if (r.deferred) return absl::OkStatus();
+  if (r.finished) PENSTOCK_RETURN_IF_ERROR(RunHostForm(work, row, worker));
+  (r.finished ? counters_.decoded_host : counters_.decoded_device) += decodes ? 1 : 0;
+  if (encoded_) encoded_->Keep(work, row);
   return absl::OkStatus();
 }
 
@@ -289,16 +324,18 @@ bool HostSteps::must_read_again(const BatchWork& work, int row) const {
 void HostSteps::ReadAgain(BatchWork& work, int row, FileReader& reader) const {
   RowWork& r = work.rows[row];
   const absl::Status status = [&]() -> absl::Status {
+    r.entry = nullptr;
+    r.read_again.emplace();
     r.extent = plan_.source->Locate(work.ids[row]);
     if (r.extent.memory) {
       r.bytes = static_cast<int64_t>(r.extent.memory->size());
       return absl::OkStatus();
     }
     PENSTOCK_ASSIGN_OR_RETURN(r.bytes, reader.Measure(r.extent));
-    r.read_again.resize(static_cast<size_t>(r.bytes));
-    r.place = r.read_again.data();
+    r.read_again->resize(static_cast<size_t>(r.bytes));
+    r.place = r.read_again->data();
     counters_.bytes_read += r.bytes;
-    return reader.Read(r.extent, absl::MakeSpan(r.read_again));
+    return reader.Read(r.extent, absl::MakeSpan(*r.read_again));
   }();
   if (!status.ok()) FailSample(plan_, plan_.source_node, row, status, work);
 }
@@ -319,7 +356,7 @@ void HostSteps::Repair(const Chunk& chunk) const {
 
 absl::Status HostSteps::RepairRow(BatchWork& work, int row, ChainWorker& worker) const {
   RowWork& r = work.rows[row];
-  if (!r.read_again.empty()) PENSTOCK_RETURN_IF_ERROR(FinishRow(work, row, worker));
+  if (r.read_again) PENSTOCK_RETURN_IF_ERROR(FinishRow(work, row, worker));
   PENSTOCK_RETURN_IF_ERROR(RunHostForm(work, row, worker));
   if (!r.deferred) {  // Then it was taken for the device's.
     --counters_.decoded_device;
@@ -332,6 +369,7 @@ absl::Status HostSteps::RepairRow(BatchWork& work, int row, ChainWorker& worker)
 void HostSteps::Complete(BatchWork& work) const {
   if (!work.failed() && !plan_.batch_steps.empty()) RunBatchSteps(work);
   if (!work.failed() && plan_.gather == nullptr) tables_.Seal(work);
+  if (!work.failed() && encoded_) encoded_->PrepareFill(work);
 }
 
 void HostSteps::RunBatchSteps(BatchWork& work) const {

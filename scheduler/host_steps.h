@@ -3,10 +3,12 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "penstock/scheduler/batch_work.h"
+#include "penstock/scheduler/cache_steps.h"
 #include "penstock/scheduler/counters.h"
 #include "penstock/scheduler/execution_plan.h"
 #include "penstock/scheduler/row_cache.h"
@@ -23,6 +25,7 @@ class HostSteps {
   HostSteps(const ExecutionPlan& plan, const SlabTables& tables, RunCounters& counters);
   // Before the first batch: where kept samples are.
   void SetCache(const RowCache* cache) { cache_ = cache; }
+  void SetCache(EncodedCache& cache) { encoded_.emplace(plan_, tables_, cache); }
 
   // Asks the source where each sample's bytes are. True if all their sizes are known.
   bool Locate(BatchWork& work) const;
@@ -45,15 +48,21 @@ class HostSteps {
   void Repair(const Chunk& chunk) const;
   // Once all rows are done: the batch stages, and the tables' rest.
   void Complete(BatchWork& work) const;
+  // Once the device is done, and its report is known: what it keeps.
+  void EndFill(const BatchWork& work) const {
+    if (encoded_) encoded_->EndFill(work);
+  }
 
   // What is read is the row, where it belongs.
   bool reads_finished_rows() const { return stored_rows_ && plan_.chain.cut == 0; }
-  // Rows a task: so many that a task is worth its cost.
+  // Rows a task: so many that a task is worth its cost. Of a batch, once its rows have places.
   int chunk_rows() const { return chunk_rows_; }
+  int chunk_rows(const BatchWork& work) const;
 
  private:
   void RunBatchSteps(BatchWork& work) const;
   absl::Status ProcessRow(BatchWork& work, int row, ChainWorker& worker) const;
+  bool IsReady(const RowWork& row) const;
   void TakeKept(BatchWork& work, int row) const;
   absl::Status RepairRow(BatchWork& work, int row, ChainWorker& worker) const;
   absl::Status RunHostForm(BatchWork& work, int row, ChainWorker& worker) const;
@@ -68,6 +77,7 @@ class HostSteps {
   const SlabTables& tables_;
   RunCounters& counters_;
   const RowCache* cache_ = nullptr;
+  std::optional<CacheSteps> encoded_;
   bool stored_rows_;  // The source's; see StoredRows.
   int chunk_rows_ = 1;
   mutable std::mutex workers_mutex_;

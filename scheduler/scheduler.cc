@@ -47,7 +47,7 @@ absl::Status Scheduler::Start() {
   cpu_at_start_ = ProcessCpuSeconds();
   const std::shared_ptr<Device>& device = resources_.queue->device();
   PENSTOCK_RETURN_IF_ERROR(MakePool(device));
-  PENSTOCK_RETURN_IF_ERROR(FillCache(device));
+  PENSTOCK_RETURN_IF_ERROR(MakeCache(device));
   PENSTOCK_ASSIGN_OR_RETURN(device_, DeviceSteps::Create(*device, plan_, tables_, cache_.get()));
   for (int i = 0; i < plan_.seats; ++i) idle_works_.push_back(std::make_unique<BatchWork>());
   PENSTOCK_RETURN_IF_ERROR(WarmUp());
@@ -88,7 +88,11 @@ absl::Status Scheduler::MakePool(const std::shared_ptr<Device>& device) {
   return absl::OkStatus();
 }
 
-absl::Status Scheduler::FillCache(const std::shared_ptr<Device>& device) {
+absl::Status Scheduler::MakeCache(const std::shared_ptr<Device>& device) {
+  if (plan_.encoded_cache.bytes > 0) {
+    PENSTOCK_ASSIGN_OR_RETURN(encoded_cache_, EncodedCache::Create(plan_, *device));
+    host_.SetCache(*encoded_cache_);
+  }
   if (plan_.cache.samples == 0) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(cache_, RowCache::Fill(plan_, device, *resources_.io, counters_));
   host_.SetCache(cache_.get());

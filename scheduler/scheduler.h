@@ -23,6 +23,7 @@
 #include "penstock/scheduler/delivery.h"
 #include "penstock/scheduler/device_queue.h"
 #include "penstock/scheduler/device_steps.h"
+#include "penstock/scheduler/encoded_cache.h"
 #include "penstock/scheduler/execution_plan.h"
 #include "penstock/scheduler/flow.h"
 #include "penstock/scheduler/host_steps.h"
@@ -69,7 +70,7 @@ class Scheduler {
   Scheduler(ExecutionPlan plan, SchedulerResources resources, const BatchSequence& sequence);
   absl::Status Start();
   absl::Status MakePool(const std::shared_ptr<Device>& device);
-  absl::Status FillCache(const std::shared_ptr<Device>& device);
+  absl::Status MakeCache(const std::shared_ptr<Device>& device);
   absl::Status WarmUp();
   FlowBodies Bodies();
 
@@ -128,7 +129,8 @@ class Scheduler {
   SlabTables tables_;
   HostSteps host_;
   std::shared_ptr<SeatPool> pool_;
-  std::unique_ptr<RowCache> cache_;  // Null where the plan has none.
+  std::unique_ptr<RowCache> cache_;              // Null where the plan has none.
+  std::unique_ptr<EncodedCache> encoded_cache_;  // The same.
   std::unique_ptr<DeviceSteps> device_;
   Delivery delivery_;
 

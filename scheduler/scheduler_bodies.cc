@@ -83,15 +83,16 @@ void Scheduler::ReadRows(const EnvelopePtr& envelope, const std::function<void(c
     return;
   }
   host_.Place(work);
-  work.remaining = Chunks(rows, host_.chunk_rows());
+  const int chunk_rows = host_.chunk_rows(work);
+  work.remaining = Chunks(rows, chunk_rows);
   const absl::Time submitted = absl::Now();
   if (host_.nothing_to_read(work)) {
-    ForEachChunk(rows, host_.chunk_rows(),
+    ForEachChunk(rows, chunk_rows,
                  [&](int begin, int stop) { emit({envelope, begin, stop, submitted}); });
     return;
   }
   std::vector<IoPool::Job> jobs;
-  ForEachChunk(rows, host_.chunk_rows(), [&](int begin, int stop) {
+  ForEachChunk(rows, chunk_rows, [&](int begin, int stop) {
     jobs.emplace_back([this, envelope, emit, end, begin, stop, submitted](FileReader& reader) {
       const absl::Time start = absl::Now();
       if (!cancelled_) host_.Read(*envelope->work, begin, stop, reader);
@@ -142,6 +143,7 @@ void Scheduler::Upload(const EnvelopePtr& envelope, std::function<void()> end) {
   job.stream = device_->stream(work.stream);
   job.piece_bytes = plan_.piece_bytes;
   job.copies = device_->Copies(work);
+  if (plan_.has_encoded_part()) job.ready = work.ready_event;
   int64_t bytes = 0;
   for (const CopyRange& copy : job.copies) bytes += static_cast<int64_t>(copy.bytes);
   const absl::Time submitted = absl::Now();
@@ -172,6 +174,7 @@ absl::Status Scheduler::EnqueueSteps(BatchWork& work, int64_t uploaded) {
   if (timed) PENSTOCK_RETURN_IF_ERROR(RecordTime(device, work.timing->copy_end, stream));
   PENSTOCK_RETURN_IF_ERROR(device_->Enqueue(work));
   if (timed) PENSTOCK_RETURN_IF_ERROR(RecordTime(device, work.timing->steps_end, stream));
+  PENSTOCK_RETURN_IF_ERROR(device_->CopyFills(work));
   PENSTOCK_RETURN_IF_ERROR(device_->CopyReport(work));
   counters_.bytes_uploaded += uploaded;
   counters_.slab_writes += work.slab_writes;

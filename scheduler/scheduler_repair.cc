@@ -20,7 +20,10 @@ void Scheduler::AwaitReport(const EnvelopePtr& envelope, std::function<void()> e
 
 void Scheduler::OnReport(const EnvelopePtr& envelope, absl::Status status) {
   BatchWork& work = *envelope->work;
-  if (status.ok()) device_->ReadReport(work);
+  if (status.ok()) {
+    device_->ReadReport(work);
+    host_.EndFill(work);
+  }
   if (!status.ok()) work.Fail(0, std::move(status));
   // Moved out first: what it ends may destroy the rest.
   if (work.failed() || work.to_repair.empty()) return std::exchange(work.end_upload, nullptr)();
@@ -59,6 +62,7 @@ void Scheduler::UploadRepaired(const EnvelopePtr& envelope) {
   job.stream = device_->stream(work.stream);
   job.piece_bytes = plan_.piece_bytes;
   job.copies = device_->PrepareRepaired(work);
+  job.ready = work.ready_event;
   for (const CopyRange& copy : job.copies) {
     counters_.bytes_uploaded += static_cast<int64_t>(copy.bytes);
     counters_.slab_writes += static_cast<int64_t>(copy.bytes);

@@ -167,9 +167,12 @@ RunStatistics Scheduler::Statistics() const {
   }
   const auto kept = static_cast<int64_t>(plan_.cache.bytes());
   if (plan_.cache.place == CachePlace::kPinned) s.pinned_bytes_peak += kept;
+  const auto encoded = static_cast<int64_t>(plan_.encoded_cache.bytes);
+  if (plan_.encoded_cache.place == CachePlace::kPinned) s.pinned_bytes_peak += encoded;
   s.device_bytes_peak = static_cast<int64_t>(plan_.layout.device_bytes()) * plan_.seats +
                         static_cast<int64_t>(device_->device_bytes());
   if (plan_.cache.place == CachePlace::kDevice) s.device_bytes_peak += kept;
+  if (plan_.encoded_cache.place == CachePlace::kDevice) s.device_bytes_peak += encoded;
   s.driver_allocations_after_warmup =
       allocations_when_warm_ < 0 ? 0 : device.driver_allocations() - allocations_when_warm_;
   s.host_writes_per_byte = PerByte(counters_.slab_writes, s.bytes_uploaded);
@@ -177,6 +180,7 @@ RunStatistics Scheduler::Statistics() const {
   s.images_decoded_host = counters_.decoded_host;
   s.images_decoded_device = counters_.decoded_device;
   s.images_repaired = counters_.repaired;
+  s.cache_hits = counters_.cache_hits;
   s.epochs = epochs_;
   s.stages = Stages(s.seconds);
   s.seats = plan_.seats;

@@ -77,6 +77,7 @@ struct RunStatistics {
   // Each image is counted once: on the side that made its pixels. `images_repaired`: of those
   // decoded on the host, the ones that the device found damaged.
   int64_t images_decoded_host = 0, images_decoded_device = 0, images_repaired = 0, skipped = 0;
+  int64_t cache_hits = 0;  // Encoded samples that a Cache gave, so that nothing was read.
   Limit limit = Limit::kNone;
   std::string verdict;
   std::vector<EpochStatistics> epochs;

@@ -74,6 +74,7 @@ Json Object(const RunStatistics& s) {
           {"images_decoded_host", s.images_decoded_host},
           {"images_decoded_device", s.images_decoded_device},
           {"images_repaired", s.images_repaired},
+          {"cache_hits", s.cache_hits},
           {"skipped", s.skipped},
           {"limit", Name(s.limit)},
           {"verdict", s.verdict},

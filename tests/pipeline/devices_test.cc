@@ -309,6 +309,9 @@ class NamedDevice final : public Device {
   absl::Status CopyToHost(std::byte*, const std::byte*, size_t, StreamRef) override {
     return None();
   }
+  absl::Status CopyOnDevice(std::byte*, const std::byte*, size_t, StreamRef) override {
+    return None();
+  }
   absl::Status Occupy(StreamRef, absl::Duration) override { return None(); }
   absl::Status Synchronize(StreamRef) override { return None(); }
   int64_t driver_allocations() const override { return 0; }

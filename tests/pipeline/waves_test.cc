@@ -135,11 +135,13 @@ TEST_F(WavesTest, SeveralBatchesAreOnTheDeviceAtATime) {
   std::mutex mutex;
   std::condition_variable changed;
   int running = 0, most = 0;
+  bool in_time = true;
   log_.on_kernel = [&] {
     std::unique_lock lock(mutex);
     most = std::max(most, ++running);
     changed.notify_all();
-    changed.wait_for(lock, std::chrono::seconds(10), [&] { return most >= kStreams; });
+    in_time = changed.wait_for(lock, std::chrono::seconds(10), [&] { return most >= kStreams; }) &&
+              in_time;
     --running;
   };
   options_.epochs = 3;  // Six batches.
@@ -147,6 +149,7 @@ TEST_F(WavesTest, SeveralBatchesAreOnTheDeviceAtATime) {
   ASSERT_TRUE(run.status.ok()) << run.status;
   EXPECT_EQ(run.batches.size(), 6u);
   EXPECT_EQ(most, kStreams);
+  EXPECT_TRUE(in_time);
 }
 
 }  // namespace

@@ -15,9 +15,10 @@ inline constexpr int kFakeHeaderBytes = 8;
 // What the decoders make of it.
 enum FakeKind : uint8_t {
   kFakeGood,
-  kFakeRefused,  // The device's decoder refuses it beforehand.
-  kFakeDamaged,  // The device's decoder finds damage; the host's decodes it all the same.
-  kFakeBroken,   // Both find it damaged.
+  kFakeRefused,       // The device's decoder refuses it beforehand.
+  kFakeDamaged,       // The device's decoder finds damage; the host's decodes it all the same.
+  kFakeBroken,        // Both find it damaged.
+  kFakeDamagedBelow,  // The device's decoder finds damage in the last line, if that is wanted.
 };
 
 struct FakeImage {

@@ -77,6 +77,9 @@ class DecodeFakeStage final : public FieldStage<DecodeFake> {
   absl::Status Infer(FieldSpec& field) const override;
   Place place() const override;
   size_t scratch_a_line() const { return static_cast<size_t>(options().scratch_a_line()); }
+  size_t scratch_a_line_above() const {
+    return static_cast<size_t>(options().scratch_a_line_above());
+  }
   absl::Status Probe(const FieldView& encoded, ImageSize& size) const override;
   // Its input is no image: an empty region says that any part of the output can be made alone.
   std::optional<Region> InputRegion(const NoParams&, const Region&) const override {

@@ -19,7 +19,7 @@ KEYS = ('schema version graph device rank world samples batches seconds samples_
         'overlap_fraction copy_utilisation copy_gap_p95_us copy_gap_longest_us '
         'pinned_bytes_peak device_bytes_peak '
         'driver_allocations_after_warmup host_writes_per_byte scratch_bytes_per_byte '
-        'images_decoded_host images_decoded_device images_repaired skipped limit verdict epochs stages').split()
+        'images_decoded_host images_decoded_device images_repaired cache_hits skipped limit verdict epochs stages').split()
 WORDS = {'version', 'graph', 'device', 'limit', 'verdict'}
 LISTS = {'epochs', 'stages'}
 
