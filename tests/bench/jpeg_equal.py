@@ -26,7 +26,7 @@ CHAINS = {
     "odd": "RandomResizedCrop { height: 61 width: 333 } RandomHorizontalFlip { probability: 0.8 }",
     "squeezed": "Resize { size { height: 97 width: 140 } }",
     "middle": "CenterCrop { height: 200 width: 180 }",
-    "enlarged": "RandomResizedCrop { height: 480 width: 480 }",
+    "enlarged": "RandomResizedCrop { height: 352 width: 400 }",
 }
 ENDS = {"uint8": "", **{f"{dtype} {layout}": f"Normalize {{ {STATS} dtype: {dtype} layout: {layout} }}"
                         for dtype, layout in (("FLOAT16", "NCHW"), ("BFLOAT16", "NHWC"), ("FLOAT32", "NCHW"))}}
