@@ -179,8 +179,8 @@ struct Chroma {
 // ITU-R BT.601 in fixed-point numbers with 16 bits behind the point.
 inline constexpr int kRedOfCr = 91881, kGreenOfCb = 22554, kGreenOfCr = 46802, kBlueOfCb = 116130;
 
-__host__ __device__ inline uint32_t RgbOfYcc(int y, int cb, int cr) {
-  const int luma = (y << 16) + (1 << 15);
+// `luma` as such a number, half a unit added.
+__host__ __device__ inline uint32_t RgbOfYcc(int luma, int cb, int cr) {
   cb -= 128;
   cr -= 128;
   return PackPixel((luma + kRedOfCr * cr) >> 16, (luma - kGreenOfCb * cb - kGreenOfCr * cr) >> 16,
@@ -214,6 +214,12 @@ __host__ __device__ inline ValuePair ChromaOf(const JpegPlanes& planes, int c, i
           chroma.OneRow(x, Clamp(y + 1, first, end - 1))};
 }
 
+// The same as a fixed-point number with 16 bits behind the point, half a unit added.
+__host__ __device__ inline int FixedLumaOf(uint64_t eight, int i) {
+  const auto four = static_cast<uint32_t>(i < 4 ? eight : eight >> 32);
+  return static_cast<int>(PickBytes(four, 0x8000, 0x7054 | static_cast<uint32_t>(i % 4) << 8));
+}
+
 enum class Colours : uint8_t { kGray, kYcc, kRgb };
 
 __host__ __device__ inline Colours ColoursOf(const JpegPlanes& planes) {
@@ -233,7 +239,7 @@ __host__ __device__ inline PixelRow Convert(Colours colours, uint64_t luma, cons
       break;
     case Colours::kYcc:
       for (int i = 0; i < kPixels; ++i) {
-        row.pixel[i] = RgbOfYcc(LumaOf(luma, i), ValueOf(cb, i), ValueOf(cr, i));
+        row.pixel[i] = RgbOfYcc(FixedLumaOf(luma, i), ValueOf(cb, i), ValueOf(cr, i));
       }
       break;
     case Colours::kRgb:
