@@ -124,6 +124,33 @@ TEST_F(ImageChainCuda, TakesManyImages) {
          .rows = AllRows(1500)});
 }
 
+// Each third file ends early. Their rows hold anything; all else is as the host makes it.
+TEST_F(ImageChainCuda, ReportsDamagedFilesAndSparesTheirNeighbours) {
+  ChainCase c = {.stages = {{"DecodeImage", ""},
+                            {"Resize", "size { height: 24 width: 20 }"},
+                            {"Normalize", "dtype: FLOAT16"}},
+                 .files = SmallFiles(30, 90),
+                 .rows = AllRows(30)};
+  std::vector<int32_t> good, damaged;
+  for (int32_t row = 0; row < 30; ++row) (row % 3 == 1 ? damaged : good).push_back(row);
+  constexpr size_t kMissing = 30;  // Bytes.
+  for (const int32_t row : damaged) c.files[row].resize(c.files[row].size() - kMissing);
+  auto runner = ChainRunner::Create(c);
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  auto want = runner->RunHost(good);
+  ASSERT_TRUE(want.ok()) << want.status();
+  const auto got = runner->RunForm(*device_);
+  ASSERT_TRUE(got.ok()) << got.status();
+  for (const int32_t row : good) EXPECT_EQ(got->status[row], 0) << row;
+  for (const int32_t row : damaged) {
+    EXPECT_FALSE(runner->RunHost({row}).ok()) << row;
+    EXPECT_NE(got->status[row], 0) << row;
+    const auto [first, bytes] = runner->OutRange(row);
+    std::copy_n(got->bytes.begin() + first, bytes, want->bytes.begin() + first);
+  }
+  EXPECT_TRUE(got->bytes == want->bytes);
+}
+
 TEST_F(ImageChainCuda, LeavesPaddedCropsToTheHost) {
   const ChainCase c = {
       .stages = {{"DecodeImage", ""}, {"RandomCrop", "height: 8 width: 8 padding: 2"}},

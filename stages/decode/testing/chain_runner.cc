@@ -102,11 +102,11 @@ FieldView ChainRunner::View(size_t row, size_t boundary, uint64_t files, uint64_
   return view;
 }
 
-absl::StatusOr<ChainOutput> ChainRunner::RunHost() {
+absl::StatusOr<ChainOutput> ChainRunner::RunHost(const std::vector<int32_t>& rows) {
   ChainOutput output = {std::vector<uint8_t>(out_bytes_, kUntouched),
                         std::vector<int32_t>(rows_.size())};
   ChainWorker worker = chain_.MakeWorker();
-  for (const int32_t r : case_.rows) {
+  for (const int32_t r : rows) {
     Row& row = rows_[r];
     const FieldView in = InView(r, reinterpret_cast<uint64_t>(case_.files[r].data()) - row.in);
     PENSTOCK_RETURN_IF_ERROR(

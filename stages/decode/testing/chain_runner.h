@@ -36,8 +36,14 @@ class ChainRunner {
   // Each stage's Params are settled, each file described. The case outlives the runner.
   static absl::StatusOr<ChainRunner> Create(const ChainCase& c);
 
+  // Where a row lies in the output: first byte and number of bytes.
+  std::pair<size_t, size_t> OutRange(int32_t row) const {
+    return {rows_[row].out, static_cast<size_t>(rows_[row].out_bytes)};
+  }
+
   // By the host stages, of the rows that are run.
-  absl::StatusOr<ChainOutput> RunHost();
+  absl::StatusOr<ChainOutput> RunHost() { return RunHost(case_.rows); }
+  absl::StatusOr<ChainOutput> RunHost(const std::vector<int32_t>& rows);
   // By the form that the default registry has for the chain; NotFound: it has none that accepts.
   // The call gets exactly the scratch memory that the form asks for, with other bytes around it
   // that must stay as they are.
