@@ -284,7 +284,7 @@ TEST_F(JpegDecoderCudaTest, DamagedImagesAreSeenAndHarmNoOthers) {
   EXPECT_GT(verdicts.sound, 100);
   EXPECT_GT(verdicts.refused, 10);
   // What the host takes after all costs time: it is to be rare.
-  EXPECT_LT(verdicts.only_device, 100);
+  EXPECT_LT(verdicts.only_device, 200);
 }
 
 }  // namespace
