@@ -16,11 +16,14 @@ namespace {
 constexpr size_t kEncodedAlignment = 16;   // Vector loads of the device's decoder.
 constexpr int64_t kBytesATask = 64 << 10;  // Of samples whose size is fixed: some 10 us of work.
 constexpr int kEncodedRowsATask = 2;       // A decode takes a millisecond.
+constexpr int kDescribedRowsATask = 16;    // A file is read in 10 us and described in one.
 constexpr int kMaxRowsATask = 64;
 constexpr int kKeptRowsATask = 32;  // Some 10 us: a few numbers a row.
 
 int ChunkRows(const ExecutionPlan& plan) {
-  if (!plan.chain.input.fixed()) return kEncodedRowsATask;
+  if (!plan.chain.input.fixed()) {
+    return plan.has_encoded_part() ? kDescribedRowsATask : kEncodedRowsATask;
+  }
   const int64_t rows = kBytesATask / std::max<int64_t>(1, plan.chain.input.bytes());
   return static_cast<int>(std::clamp<int64_t>(rows, 1, kMaxRowsATask));
 }
