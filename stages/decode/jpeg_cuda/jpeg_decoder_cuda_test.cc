@@ -22,6 +22,7 @@ struct Image {
   std::vector<std::byte> file;
   Region region;  // Empty: the whole image.
   bool is_damaged = false;
+  bool has_common_hash = false;  // Of its tables, with others that have this.
 };
 
 // Of host and device.
@@ -71,6 +72,7 @@ void JpegDecoderCudaTest::Check(std::vector<Image> images, Verdicts& verdicts) {
       ++verdicts.refused;
       continue;
     }
+    if (image.has_common_hash) input.descriptor.tables_hash = 1;
     image.region = Fit(image.region, {input.descriptor.height, input.descriptor.width});
     input.region = image.region;
     input.shift = inputs.size() * 5 % 16;
@@ -223,6 +225,16 @@ TEST_F(JpegDecoderCudaTest, MoreImagesThanTheLayoutHasThreads) {
                            .quality = 20 + i % 70,
                            .optimised = i % 2 != 0,
                            .seed = static_cast<uint32_t>(i)}));
+  }
+  CheckExact(std::move(images));
+}
+
+TEST_F(JpegDecoderCudaTest, EqualHashesOfDifferentTables) {
+  std::vector<Image> images;
+  for (int i = 0; i < 40; ++i) {
+    images.push_back(
+        Make({.quality = 10 + i * 2, .optimised = i % 4 != 0, .content = kContents[i % 3]}));
+    images.back().has_common_hash = true;
   }
   CheckExact(std::move(images));
 }
