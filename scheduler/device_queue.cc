@@ -71,6 +71,7 @@ void DeviceQueue::Submit(UploadJob job) {
     const auto lock = SpinLock(mutex_);
     jobs_.push_back(std::move(job));
     has_jobs_ = true;
+    jobs_held_ = false;
   }
   changed_.notify_all();
 }

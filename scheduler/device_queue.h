@@ -114,6 +114,7 @@ class DeviceQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<UploadJob> jobs_;
+  bool jobs_held_ = false;  // There are jobs, but none to take before something has passed.
   std::vector<Awaited> new_awaited_;
   bool stopping_ = false;
   std::atomic<bool> woken_{false}, asleep_{false};
@@ -126,7 +127,6 @@ class DeviceQueue {
   // Of the thread alone.
   std::unique_ptr<UploadJob> current_;
   size_t range_ = 0, offset_ = 0;  // In current_->copies.
-  bool jobs_held_ = false;         // There are jobs, but none to take now.
   std::vector<LongWork> working_;  // One a stream.
   std::deque<Piece> in_flight_;
   std::vector<Awaited> awaited_;

@@ -191,9 +191,10 @@ void DecodeFakeSim::DecodeRow(int32_t row, const DeviceCall& call) const {
   const FieldView& out = call.out().device[row];
   const auto* header =
       reinterpret_cast<const uint8_t*>(call.descriptors.device + row * descriptor_bytes());
+  const bool right = std::memcmp(header, call.in().device[row].data(), kFakeHeaderBytes) == 0;
   const bool wants_end = out.region.y + out.region.height == (header[2] | header[3] << 8);
   SampleContext context(nullptr, nullptr);
-  if ((header[1] == kFakeGood || (header[1] == kFakeDamagedBelow && !wants_end)) &&
+  if (right && (header[1] == kFakeGood || (header[1] == kFakeDamagedBelow && !wants_end)) &&
       host<0>().Process(NoParams(), call.in().device[row], out, context).ok()) {
     return;
   }
