@@ -197,7 +197,7 @@ bool DeviceQueue::TakeJob() {
     auto lowest = jobs_.end();
     for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
       if (lowest != jobs_.end() && lowest->order < job->order) continue;
-      if (MayTake(*job, one_waits)) lowest = job;
+      if (IsFirstOfStream(*job) && MayTake(*job, one_waits)) lowest = job;
     }
     jobs_held_ = lowest == jobs_.end() && !jobs_.empty();
     if (lowest == jobs_.end()) return false;
@@ -222,10 +222,17 @@ std::shared_ptr<Event> DeviceQueue::WorkIn(StreamRef stream) const {
 // the other streams.
 bool DeviceQueue::MayTake(const UploadJob& job, bool one_waits) const {
   if (WorkIn(job.stream) == nullptr) return true;
-  const bool one_piece =
-      job.copies.size() <= 1 &&
-      (job.copies.empty() || job.copies[0].bytes <= static_cast<size_t>(job.piece_bytes));
-  return one_piece && !one_waits;
+  size_t bytes = 0;
+  for (const CopyRange& copy : job.copies) bytes += copy.bytes;
+  return bytes <= static_cast<size_t>(job.piece_bytes) && !one_waits;
+}
+
+// Of jobs that wait for one stream, none goes before an earlier one: a batch that goes up again
+// would wait for all that came after it.
+bool DeviceQueue::IsFirstOfStream(const UploadJob& job) const {
+  return std::none_of(jobs_.begin(), jobs_.end(), [&job](const UploadJob& other) {
+    return other.stream == job.stream && other.order < job.order;
+  });
 }
 
 bool DeviceQueue::IssuePiece() {
@@ -234,24 +241,33 @@ bool DeviceQueue::IssuePiece() {
     return true;
   }
   if (in_flight_.size() >= kMaxPieces) return false;
-  const CopyRange& copy = current_->copies[range_];
-  const size_t bytes =
-      std::min<size_t>(copy.bytes - offset_, EvenPiece(copy.bytes, current_->piece_bytes));
   const absl::Status status = [&]() -> absl::Status {
-    PENSTOCK_RETURN_IF_ERROR(
-        device_->CopyToDevice(copy.to + offset_, copy.from + offset_, bytes, current_->stream));
+    PENSTOCK_RETURN_IF_ERROR(CopyPiece());
     PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<Event> event, device_->AcquireEvent());
     PENSTOCK_RETURN_IF_ERROR(event->Record(current_->stream));
     in_flight_.push_back({std::move(event), WorkIn(current_->stream)});
     return absl::OkStatus();
   }();
-  if (!status.ok()) {
-    FinishJob(status);
-    return true;
-  }
-  offset_ += bytes;
-  if (offset_ == copy.bytes) ++range_, offset_ = 0;
+  if (!status.ok()) FinishJob(status);
   return true;
+}
+
+// A part of a range; or its end, with the small ones that follow it.
+absl::Status DeviceQueue::CopyPiece() {
+  const auto most = static_cast<size_t>(current_->piece_bytes);
+  size_t issued = 0;
+  do {
+    const CopyRange& copy = current_->copies[range_];
+    const size_t bytes = std::min(copy.bytes - offset_, EvenPiece(copy.bytes, most));
+    PENSTOCK_RETURN_IF_ERROR(
+        device_->CopyToDevice(copy.to + offset_, copy.from + offset_, bytes, current_->stream));
+    issued += bytes;
+    offset_ += bytes;
+    if (offset_ < copy.bytes) break;
+    ++range_;
+    offset_ = 0;
+  } while (range_ < current_->copies.size() && issued + current_->copies[range_].bytes <= most);
+  return absl::OkStatus();
 }
 
 void DeviceQueue::FinishJob(absl::Status status) {

@@ -101,8 +101,10 @@ class DeviceQueue {
   bool DoWork();                                                        // True if there was any.
   bool TakeJob();  // True if there is a current one.
   bool MayTake(const UploadJob& job, bool one_waits) const;
+  bool IsFirstOfStream(const UploadJob& job) const;  // Under mutex_.
   std::shared_ptr<Event> WorkIn(StreamRef stream) const;
   bool IssuePiece();  // True if something was issued.
+  absl::Status CopyPiece();
   void FinishJob(absl::Status status);
   bool RetirePieces();                                 // True if one has passed.
   bool RetireAwaited();                                // The same.

@@ -93,8 +93,8 @@ TEST_F(DeviceQueueTest, CopiesEveryByteInPiecesBetweenBeforeAndAfter) {
   EXPECT_EQ(log_, (std::vector<std::string>{"1 before", "1 after", "1 done"}));
 }
 
-// Of three jobs of a stream that works for long, one may wait there with its copy; a job of another
-// stream passes them all.
+// Of jobs whose streams work for long, one may wait there with its copy; jobs of other streams pass
+// them.
 TEST_F(DeviceQueueTest, LongWorkOfAStreamHoldsBackNoOther) {
   const std::unique_ptr<Stream> other = *device_->CreateStream();
   std::vector<std::byte> from(100, std::byte{7}), to(100);
@@ -113,19 +113,53 @@ TEST_F(DeviceQueueTest, LongWorkOfAStreamHoldsBackNoOther) {
   };
   queue->Submit(with_work(1, stream_->ref()));
   WaitForDone(1);
-  queue->Submit(with_work(2, stream_->ref()));
-  WaitForDone(2);
+  // Two pieces: it may not wait in the stream. Nor may 3 go before it.
+  UploadJob large = with_work(2, stream_->ref());
+  large.copies.push_back({to.data(), from.data(), 50});
+  queue->Submit(std::move(large));
   queue->Submit(with_work(3, stream_->ref()));
   queue->Submit(with_work(4, other->ref()));
+  WaitForDone(2);
+  queue->Submit(with_work(5, other->ref()));  // The one that may wait.
   WaitForDone(3);
+  queue->Submit(with_work(6, other->ref()));
+  for (int i = 0; i < 100; ++i) {
+    queue->Wake();
+    std::this_thread::yield();
+  }
   {
     const std::lock_guard lock(mutex_);
-    EXPECT_EQ(log_, (std::vector<std::string>{"1 before", "1 done", "2 before", "2 done",
-                                              "4 before", "4 done"}));
+    EXPECT_EQ(log_, (std::vector<std::string>{"1 before", "1 done", "4 before", "4 done",
+                                              "5 before", "5 done"}));
   }
   gate.Open();
-  WaitForDone(4);
+  WaitForDone(6);
+  EXPECT_LT(std::find(log_.begin(), log_.end(), "2 done"),
+            std::find(log_.begin(), log_.end(), "3 before"));
   ASSERT_TRUE(device_->Synchronize(stream_->ref()).ok());
+  ASSERT_TRUE(device_->Synchronize(other->ref()).ok());
+}
+
+TEST_F(DeviceQueueTest, SmallRangesShareAPiece) {
+  Gate gate;
+  ASSERT_TRUE(device_->Launch(stream_->ref(), [&gate] { gate.Wait(); }).ok());
+  std::vector<std::byte> from(100, std::byte{9}), to(100);
+  std::vector<CopyRange> ranges;
+  for (int i = 0; i < 10; ++i) ranges.push_back({to.data() + i * 10, from.data() + i * 10, 10});
+  const auto queue = *DeviceQueue::Create(device_);
+  queue->Submit(Job(1, ranges, /*piece=*/30));
+  // Two pieces of three ranges each, while the stream is held up.
+  while (copies_ < 6) std::this_thread::yield();
+  for (int i = 0; i < 100; ++i) {
+    queue->Wake();
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(copies_, 6);
+  gate.Open();
+  WaitForDone(1);
+  ASSERT_TRUE(device_->Synchronize(stream_->ref()).ok());
+  EXPECT_EQ(to, from);
+  EXPECT_EQ(copies_, 10);
 }
 
 TEST_F(DeviceQueueTest, TellsWhenAnEventHasPassed) {
