@@ -162,6 +162,10 @@ TEST_F(EncodedCacheTest, DamagedSamplesAreRepairedInEachEpoch) {
     const RunResult run = Run(absl::StrCat("place: ", place, " bytes: 1000000"));
     EXPECT_EQ(run.statistics.images_repaired, kEpochs * 3);
     EXPECT_EQ(run.statistics.images_decoded_host, kEpochs * 3);
+    // In device memory they would be of no use.
+    const int64_t kept = std::string(place) == "DEVICE" ? kImages - 3 : kImages;
+    EXPECT_LE(run.statistics.cache_hits, (kEpochs - 1) * kept);
+    EXPECT_GE(run.statistics.cache_hits, (kEpochs - 1) * kept - kMostLate);
   }
 }
 

@@ -144,6 +144,17 @@ TEST_F(RepairTest, EachWayBehindUpload) {
   ExpectRepaired(5, 8, kCropNormalize);
 }
 
+// Rows of different waves had the same place between two steps; together they need their own.
+TEST_F(RepairTest, RowsOfDifferentWaves) {
+  for (int i = 0; i < kImages; ++i) Write(i, kFakeDamaged);
+  const RunResult host = RunGraph(Text("HOST", kCropNormalize), options_);
+  const RunResult device = RunPlan(Text("DEVICE", kCropNormalize), options_,
+                                   [](ExecutionPlan& plan) { plan.arena_bytes = 2560; });
+  ASSERT_TRUE(device.status.ok()) << device.status;
+  EXPECT_EQ(device.statistics.images_repaired, options_.epochs * kImages);
+  EXPECT_EQ(device.Bytes("image"), host.Bytes("image"));
+}
+
 TEST_F(RepairTest, LeasesAreKept) {
   for (const int i : {2, 7, 8}) Write(i, kFakeDamaged);
   options_.check_leases = true;
