@@ -28,7 +28,12 @@ constexpr double kSigmas = 6;
 // up; above, batches of large images would take the memory of the model that is trained.
 constexpr size_t kArenaPerEncodedByte = 16;
 constexpr size_t kMinEncodedArenaBytes = size_t{64} << 20;
-constexpr size_t kMaxEncodedArenaBytes = size_t{512} << 20;
+constexpr size_t kMaxEncodedArenaBytes = size_t{1} << 30;
+
+// Seats where images are decoded on the device, unless the graph says how many: a batch on each
+// stream, one that the consumer has, and some that are read; fewer where batches are large.
+constexpr int64_t kMinDecoderSeats = 4, kMaxDecoderSeats = 10;
+constexpr int64_t kDecoderSlabBytes = int64_t{2} << 30;  // Of all seats.
 
 // What one row behind Upload needs of the arena: they are all alike, and there is no other way for
 // one.
@@ -147,6 +152,10 @@ absl::Status OutputPlanner::LayOut() {
   if (plan.has_encoded_part()) {
     plan.arena_bytes = std::clamp(layout.encoded * kArenaPerEncodedByte, kMinEncodedArenaBytes,
                                   kMaxEncodedArenaBytes);
+  }
+  if (plan.has_encoded_part() && !graph_.config().has_batches_in_flight()) {
+    const int64_t fit = kDecoderSlabBytes / static_cast<int64_t>(layout.host_bytes());
+    plan.seats = static_cast<int>(std::clamp(fit, kMinDecoderSeats, kMaxDecoderSeats));
   }
   plan.least_arena_bytes = LeastArenaBytes(plan);
   plan.arena_bytes = std::max(plan.arena_bytes, plan.least_arena_bytes);

@@ -37,6 +37,7 @@ struct RowWork {
   std::byte* place = nullptr;    // Where it is read to; null for bytes that are in memory.
   bool in_encoded_part = false;  // `place` lies in the slab.
   bool finished = true;          // Goes up finished (else encoded).
+  bool settled = false;          // See HostSteps::Settle().
   bool kept = false;             // In the cache: nothing is read.
   const EncodedCache::Entry* entry = nullptr;  // In a cache of encoded samples, likewise.
   bool refused = false;                        // By the device's decoder.

@@ -38,8 +38,11 @@ class HostSteps {
   bool nothing_to_read(const BatchWork& work) const;
   // On an I/O thread: the bytes of rows [begin, end).
   void Read(BatchWork& work, int begin, int end, FileReader& reader) const;
-  // Finish, Probe, Describe, Resolve; and for rows that go up finished, the sample stages. Of a
-  // batch that is gathered only Finish, for the rows that are not kept.
+  // Finish, Probe, Describe, Resolve: some microseconds a row, so that the thread that has read its
+  // bytes does it. True if sample stages are left to be run on the host: rows that go up finished.
+  bool Settle(const Chunk& chunk) const;
+  // Settles the rows that are not, and runs what is left of them. Of a batch that is gathered only
+  // Finish, for the rows that are not kept.
   void Process(const Chunk& chunk) const;
   // Rows work.to_repair[begin, end) of a batch that the device is done with: reads those again
   // whose bytes are not on the host (on an I/O thread, before), and runs the host form.
@@ -55,13 +58,20 @@ class HostSteps {
 
   // What is read is the row, where it belongs.
   bool reads_finished_rows() const { return stored_rows_ && plan_.chain.cut == 0; }
+  // Most rows need nothing but to be settled.
+  bool settles_most_rows() const { return plan_.has_encoded_part(); }
   // Rows a task: so many that a task is worth its cost. Of a batch, once its rows have places.
   int chunk_rows() const { return chunk_rows_; }
   int chunk_rows(const BatchWork& work) const;
 
  private:
   void RunBatchSteps(BatchWork& work) const;
-  absl::Status ProcessRow(BatchWork& work, int row, ChainWorker& worker) const;
+  // Calls body(row, worker) for the rows of a chunk, and fails the work with what it gives. Counts
+  // `items` rows.
+  template <class Body>
+  void ForEachRow(const Chunk& chunk, int items, Body body) const;
+  absl::Status SettleRow(BatchWork& work, int row, ChainWorker& worker) const;
+  absl::Status EndRow(BatchWork& work, int row, ChainWorker& worker) const;
   bool IsReady(const RowWork& row) const;
   void TakeKept(BatchWork& work, int row) const;
   absl::Status RepairRow(BatchWork& work, int row, ChainWorker& worker) const;

@@ -60,32 +60,37 @@ void OverlapLog::Add(int64_t number, std::shared_ptr<const BatchTiming> timing) 
   pending_.push_back({number, std::move(timing)});
 }
 
+bool OverlapLog::Batch::is_over() const {
+  // One that is still shared with its consumer may yet record work.
+  return timing.use_count() == 1 && Passed(timing->copy_end) && Passed(timing->steps_end) &&
+         Passed(timing->work_end);
+}
+
+// Batches that a consumer keeps do not hold back those behind them.
 void OverlapLog::Harvest() {
   const std::lock_guard lock(mutex_);
-  while (!pending_.empty()) {
-    const BatchTiming& timing = *pending_.front().timing;
-    // A batch that is still shared with its consumer may yet record work.
-    if (pending_.front().timing.use_count() > 1 || !Passed(timing.copy_end) ||
-        !Passed(timing.steps_end) || !Passed(timing.work_end)) {
-      return;
-    }
-    if (origin_ == nullptr) origin_ = timing.copy_start;
-    const auto add = [this](Intervals& to, const std::shared_ptr<TimingEvent>& start,
-                            const std::shared_ptr<TimingEvent>& end, Histogram& times) {
-      if (start == nullptr || end == nullptr) return false;
-      const auto from = start->Since(*origin_), until = end->Since(*origin_);
-      if (!from.ok() || !until.ok()) return false;
-      to.emplace_back(absl::ToDoubleSeconds(*from), absl::ToDoubleSeconds(*until));
-      times.Add(absl::ToInt64Nanoseconds(*until - *from));
-      return true;
-    };
-    if (add(copies_, timing.copy_start, timing.copy_end, copy_times_)) {
-      AddGap(pending_.front().number);
-    }
-    add(steps_, timing.copy_end, timing.steps_end, steps_times_);
-    add(work_, timing.work_start, timing.work_end, work_times_);
-    pending_.pop_front();
-  }
+  std::erase_if(pending_, [this](const Batch& batch) {
+    if (!batch.is_over()) return false;
+    Take(batch);
+    return true;
+  });
+}
+
+void OverlapLog::Take(const Batch& batch) {
+  const BatchTiming& timing = *batch.timing;
+  if (origin_ == nullptr) origin_ = timing.copy_start;
+  const auto add = [this](Intervals& to, const std::shared_ptr<TimingEvent>& start,
+                          const std::shared_ptr<TimingEvent>& end, Histogram& times) {
+    if (start == nullptr || end == nullptr) return false;
+    const auto from = start->Since(*origin_), until = end->Since(*origin_);
+    if (!from.ok() || !until.ok()) return false;
+    to.emplace_back(absl::ToDoubleSeconds(*from), absl::ToDoubleSeconds(*until));
+    times.Add(absl::ToInt64Nanoseconds(*until - *from));
+    return true;
+  };
+  if (add(copies_, timing.copy_start, timing.copy_end, copy_times_)) AddGap(batch.number);
+  add(steps_, timing.copy_end, timing.steps_end, steps_times_);
+  add(work_, timing.work_start, timing.work_end, work_times_);
 }
 
 // Of the last copy, which is that of batch `number`.

@@ -3,7 +3,6 @@
 // ran.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -56,10 +55,12 @@ class OverlapLog {
   struct Batch {
     int64_t number;
     std::shared_ptr<const BatchTiming> timing;
+    bool is_over() const;
   };
+  void Take(const Batch& batch);
   void AddGap(int64_t number);
 
-  std::deque<Batch> pending_;
+  std::vector<Batch> pending_;                 // In the order of Add().
   std::shared_ptr<const TimingEvent> origin_;  // Time 0.
   Intervals copies_, steps_, work_;
   Histogram copy_times_, steps_times_, work_times_, copy_gaps_;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "penstock/memory/sim_device.h"
@@ -87,6 +88,30 @@ TEST(OverlapLogTest, GapsAreThoseOfNeighbours) {
   EXPECT_LT(totals.longest_gap_s, 0.030);
   EXPECT_EQ(totals.gaps_s, totals.longest_gap_s);
   EXPECT_DOUBLE_EQ(totals.copy_utilisation(), totals.copy_s / (totals.copy_s + totals.gaps_s));
+}
+
+// One that a consumer keeps for ever must not keep the events of all others from their pool.
+TEST(OverlapLogTest, ABatchThatIsKeptHoldsBackNoOther) {
+  auto device = SimDevice::Create();
+  auto copies = *device->CreateStream();
+  OverlapLog log;
+  std::vector<std::shared_ptr<BatchTiming>> timings;
+  for (int i = 0; i < 3; ++i) {
+    auto& timing = timings.emplace_back(std::make_shared<BatchTiming>());
+    timing->copy_start = *device->AcquireTimingEvent();
+    ASSERT_TRUE(timing->copy_start->Record(copies->ref()).ok());
+    timing->copy_end = timing->copy_start;
+    log.Add(i, timing);
+  }
+  ASSERT_TRUE(device->Synchronize(copies->ref()).ok());
+  const std::weak_ptr<const BatchTiming> last = timings[2];
+  timings.resize(1);
+  log.Harvest();
+  EXPECT_EQ(log.totals().batches, 2);
+  EXPECT_TRUE(last.expired());
+  timings.clear();
+  log.Harvest();
+  EXPECT_EQ(log.totals().batches, 3);
 }
 
 }  // namespace

@@ -105,10 +105,13 @@ void Scheduler::ReadRows(const EnvelopePtr& envelope, const std::function<void(c
 }
 
 void Scheduler::EndRead(const Chunk& chunk, const std::function<void(const Chunk&)>& emit) {
-  if (!host_.reads_finished_rows()) return emit(chunk);
-  // A task for each would cost more than what is left to do.
-  Sample(chunk);
   BatchWork& work = *chunk.envelope->work;
+  // A task for each would cost more than what is left to do.
+  if (host_.reads_finished_rows()) {
+    Sample(chunk);
+  } else if (!host_.settles_most_rows() || (!work.failed() && host_.Settle(chunk))) {
+    return emit(chunk);
+  }
   if (--work.remaining > 0) return;
   work.remaining = 1;
   emit({chunk.envelope, 0, 0, chunk.ready});
