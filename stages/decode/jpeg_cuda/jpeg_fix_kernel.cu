@@ -9,7 +9,7 @@ namespace {
 
 using namespace jpeg_device;
 
-constexpr int kThreads = 64;
+constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
 constexpr int kPerThread = 4;
 // Empty subsequences between two segments are no more than this.
