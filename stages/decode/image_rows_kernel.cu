@@ -38,15 +38,16 @@ struct StripRows {
 
 // Fills the tile with columns [begin, end); begin is a multiple of eight.
 template <bool kCommon>
-__device__ void FillTile(const JpegPlanes& planes, const StripRows& rows, int begin, int end,
-                         uint32_t* tile) {
+__device__ void FillTile(const JpegPlanes& planes, const StripRows& rows, const Region& needed,
+                         int begin, int end, uint32_t* tile) {
+  const jpeg_colour::Part part = {rows.first, rows.end, needed.x, needed.x + needed.width};
   const int groups = (end - begin + kPixels - 1) / kPixels;
   for (int i = threadIdx.x; i < groups * kPairs; i += kThreads) {
     const int pair = i / groups, group = i - pair * groups;
     const int y = rows.top + 2 * pair;
     if (y + 1 < rows.first || y >= rows.end) continue;
     const jpeg_colour::PixelPair pixels =
-        jpeg_colour::Pixels<kCommon>(planes, begin + group * kPixels, y, rows.first, rows.end);
+        jpeg_colour::Pixels<kCommon>(planes, begin + group * kPixels, y, part);
     uint32_t* to = tile + 2 * pair * kRowWords + group * (kPixels + 1);
     for (int k = 0; k < kPixels; ++k) {
       to[k] = pixels.row[0].pixel[k];
@@ -98,7 +99,7 @@ __device__ void MakeColumns(const JpegPlanes& planes, const StripRows& rows, con
   }
   for (int x = begin / kPixels * kPixels; x < end; x += kTile) {
     __syncthreads();  // All are done with the tile before.
-    FillTile<kCommon>(planes, rows, x, min(x + kTile, end), tile);
+    FillTile<kCommon>(planes, rows, needed, x, min(x + kTile, end), tile);
     __syncthreads();
     const int last = min(taps.begin + taps.count, x + kTile);
     for (int p = max(taps.begin, x); p < last; ++p) {

@@ -140,7 +140,7 @@ class Bench:
                                  str(self.flags.seconds)], capture_output=True, text=True, env=environment)
         print(result.stdout.strip() or result.stderr.strip(), flush=True)
         found = re.findall(r"^(.+): ([\d,.]+) images/s", result.stdout, re.M)
-        return {f"DALI {name}": float(rate.replace(",", "")) for name, rate in found}
+        return {name: float(rate.replace(",", "")) for name, rate in found}
 
 
 def main():

@@ -76,15 +76,25 @@ struct Samples {
   uint32_t first, last, beside;
 };
 
-// Samples from column `x` on, a multiple of 4 within the row. Libjpeg takes what is beside the
-// first and the last sample of a row of `width` for equal to it.
-__host__ __device__ inline Samples LoadSamples(uint64_t row, int x, int width) {
+// The part of an image that is looked at: what of the planes no pixel of it draws on may not be
+// there.
+struct Part {
+  int first_row, end_row, first_column, end_column;
+
+  // Whether the first, and the last, of the pixels x to x + 7 belong to it.
+  __host__ __device__ bool HasFirst(int x) const { return x >= first_column; }
+  __host__ __device__ bool HasLast(int x) const { return x + kPixels <= end_column; }
+};
+
+// Samples from column `x` on, a multiple of 4 within the row, for the pixels from 2 x on. Libjpeg
+// takes what is beside the first and the last sample of a row of `width` for equal to it.
+__host__ __device__ inline Samples LoadSamples(uint64_t row, int x, int width, const Part& part) {
   uint32_t word = Load<uint32_t>(row + x);
-  uint32_t left = Load<uint8_t>(row + x - 1), right = Load<uint8_t>(row + x + 4);
   const int last = width - 1 - x;
   if (last < 3) word = PickBytes(word, 0, last == 0 ? 0x0000 : last == 1 ? 0x1110 : 0x2210);
-  if (x == 0) left = word & 255;
-  if (last < 4) right = word >> 24;
+  uint32_t left = word & 255, right = word >> 24;
+  if (x > 0 && part.HasFirst(2 * x)) left = Load<uint8_t>(row + x - 1);
+  if (last >= 4 && part.HasLast(2 * x)) right = Load<uint8_t>(row + x + 4);
   return {PickBytes(word, 0, 0x4140), PickBytes(word, 0, 0x4342), left | right << 16};
 }
 
@@ -140,6 +150,7 @@ struct ValuePair {
 struct Chroma {
   uint64_t plane;
   int stride, width, height, h, v;
+  Part part;
 
   __host__ __device__ uint64_t Row(int y) const {
     return plane + static_cast<int64_t>(Clamp(y, 0, height - 1)) * stride;
@@ -154,7 +165,8 @@ struct Chroma {
       const Values a = Spread(Load<uint64_t>(upper + x)), b = Spread(Load<uint64_t>(lower + x));
       return {Mix(a, b, 0x00020002), Mix(b, a, 0x00010001)};
     }
-    const Samples a = LoadSamples(upper, x >> 1, width), b = LoadSamples(lower, x >> 1, width);
+    const Samples a = LoadSamples(upper, x >> 1, width, part);
+    const Samples b = LoadSamples(lower, x >> 1, width, part);
     if (Interpolates()) {
       return {Widen<4>(Between(a, b), 0x00080008, 0x00070007),
               Widen<4>(Between(b, a), 0x00080008, 0x00070007)};
@@ -166,7 +178,7 @@ struct Chroma {
   __host__ __device__ Values OneRow(int x, int y) const {
     if (h == 1) return Spread(Load<uint64_t>(Row(y) + x));
     if (h == 2) {
-      const Samples s = LoadSamples(Row(y), x >> 1, width);
+      const Samples s = LoadSamples(Row(y), x >> 1, width, part);
       if (Interpolates()) return Widen<2>(s, 0x00010001, 0x00020002);
       return Repeat(s);
     }
@@ -206,12 +218,17 @@ __host__ __device__ inline bool IsCommon(const JpegPlanes& planes) {
 // Component `c`, 1 or 2, of pixels x to x + 7 of rows y and y + 1; see Pixels().
 template <bool kCommon>
 __host__ __device__ inline ValuePair ChromaOf(const JpegPlanes& planes, int c, int x, int y,
-                                              int first, int end) {
-  const Chroma chroma = {planes.plane[c],      planes.stride[c],       planes.chroma_width,
-                         planes.chroma_height, kCommon ? 2 : planes.h, kCommon ? 2 : planes.v};
+                                              const Part& part) {
+  const Chroma chroma = {planes.plane[c],
+                         planes.stride[c],
+                         planes.chroma_width,
+                         planes.chroma_height,
+                         kCommon ? 2 : planes.h,
+                         kCommon ? 2 : planes.v,
+                         part};
   if (chroma.v == 2) return chroma.TallPair(x, y);
-  return {chroma.OneRow(x, Clamp(y, first, end - 1)),
-          chroma.OneRow(x, Clamp(y + 1, first, end - 1))};
+  return {chroma.OneRow(x, Clamp(y, part.first_row, part.end_row - 1)),
+          chroma.OneRow(x, Clamp(y + 1, part.first_row, part.end_row - 1))};
 }
 
 // The same as a fixed-point number with 16 bits behind the point, half a unit added.
@@ -251,21 +268,21 @@ __host__ __device__ inline PixelRow Convert(Colours colours, uint64_t luma, cons
   return row;
 }
 
-// Pixels x to x + 7 of rows y and y + 1; x is a multiple of 8 and y is odd, from -1 on. Of the
-// image's rows only [first, end) are looked at and meaningful, of the columns those within the
-// image. kCommon: IsCommon(), known when compiling.
+// Pixels x to x + 7 of rows y and y + 1; x is a multiple of 8 and y is odd, from -1 on; at least
+// one of them belongs to `part`, and only those of it are meaningful. kCommon: IsCommon(), known
+// when compiling.
 template <bool kCommon>
-__host__ __device__ inline PixelPair Pixels(const JpegPlanes& planes, int x, int y, int first,
-                                            int end) {
+__host__ __device__ inline PixelPair Pixels(const JpegPlanes& planes, int x, int y,
+                                            const Part& part) {
   const Colours colours = kCommon ? Colours::kYcc : ColoursOf(planes);
   const uint64_t luma = planes.plane[0] + x;
-  const auto upper = Load<uint64_t>(luma + int64_t{Clamp(y, first, end - 1)} * planes.stride[0]);
-  const auto lower =
-      Load<uint64_t>(luma + int64_t{Clamp(y + 1, first, end - 1)} * planes.stride[0]);
+  const int first = part.first_row, last = part.end_row - 1;
+  const auto upper = Load<uint64_t>(luma + int64_t{Clamp(y, first, last)} * planes.stride[0]);
+  const auto lower = Load<uint64_t>(luma + int64_t{Clamp(y + 1, first, last)} * planes.stride[0]);
   ValuePair cb = {}, cr = {};
   if (colours != Colours::kGray) {
-    cb = ChromaOf<kCommon>(planes, 1, x, y, first, end);
-    cr = ChromaOf<kCommon>(planes, 2, x, y, first, end);
+    cb = ChromaOf<kCommon>(planes, 1, x, y, part);
+    cr = ChromaOf<kCommon>(planes, 2, x, y, part);
   }
   return {Convert(colours, upper, cb.row[0], cr.row[0]),
           Convert(colours, lower, cb.row[1], cr.row[1])};

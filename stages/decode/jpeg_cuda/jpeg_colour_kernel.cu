@@ -99,8 +99,8 @@ template <bool kCommon>
 __device__ void MakeSegments(const JpegPlanes& planes, const FieldView& out, int block, int blocks,
                              uint32_t* buffer) {
   const Segments segments(out.region);
-  const int first = out.region.y, end = out.region.y + out.region.height;
-  const int end_column = out.region.x + out.region.width;
+  const jpeg_colour::Part part = {out.region.y, out.region.y + out.region.height, out.region.x,
+                                  out.region.x + out.region.width};
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   for (int64_t i = int64_t{block} * kWarps + warp; i < segments.count();
        i += int64_t{blocks} * kWarps) {
@@ -108,11 +108,11 @@ __device__ void MakeSegments(const JpegPlanes& planes, const FieldView& out, int
     const int across = static_cast<int>(i - int64_t{down} * segments.across);
     const int x = segments.first_column + across * kSegment, y = segments.first_row + 2 * down;
     PixelPair pair = {};
-    if (x + lane * kPixels < end_column) {
-      pair = jpeg_colour::Pixels<kCommon>(planes, x + lane * kPixels, y, first, end);
+    if (x + lane * kPixels < part.end_column) {
+      pair = jpeg_colour::Pixels<kCommon>(planes, x + lane * kPixels, y, part);
     }
-    if (y >= first) StoreRow(pair.row[0], out, x, y, buffer);
-    if (y + 1 < end) StoreRow(pair.row[1], out, x, y + 1, buffer);
+    if (y >= part.first_row) StoreRow(pair.row[0], out, x, y, buffer);
+    if (y + 1 < part.end_row) StoreRow(pair.row[1], out, x, y + 1, buffer);
   }
 }
 

@@ -84,25 +84,41 @@ class Planes {
       planes.plane[c] = reinterpret_cast<uint64_t>(memory_[c].data() + kAround);
     }
   }
+  // Changes the samples that no pixel of the columns [first, end) draws on.
+  void SpoilBeside(int first, int end) {
+    for (int c = 0; c < planes.components; ++c) {
+      const int h = c == 0 ? 1 : planes.h, interpolated = h == 2 ? 1 : 0;
+      const int width = c == 0 ? planes.width : planes.chroma_width;
+      const int height = c == 0 ? planes.height : planes.chroma_height;
+      for (int x = 0; x < width; ++x) {
+        if (x >= first / h - interpolated && x <= (end - 1) / h + interpolated) continue;
+        for (int y = 0; y < height; ++y) {
+          *reinterpret_cast<uint8_t*>(planes.plane[c] + int64_t{y} * planes.stride[c] + x) ^= 0xFF;
+        }
+      }
+    }
+  }
   JpegPlanes planes;
 
  private:
   std::vector<uint8_t> memory_[3];
 };
 
-// The first pixel of the rows [first, end) that differs, or "".
-std::string FirstDifference(const JpegPlanes& planes, const std::vector<uint8_t>& rgb, int first,
-                            int end) {
-  for (int y = ((first + 1) & ~1) - 1; y < end; y += 2) {
-    for (int x = 0; x < planes.width; x += jpeg_colour::kPixels) {
-      const jpeg_colour::PixelPair pair =
-          jpeg_colour::IsCommon(planes) ? jpeg_colour::Pixels<true>(planes, x, y, first, end)
-                                        : jpeg_colour::Pixels<false>(planes, x, y, first, end);
-      for (int i = 0; i < 2 * jpeg_colour::kPixels; ++i) {
-        const int row = y + i / jpeg_colour::kPixels, column = x + i % jpeg_colour::kPixels;
-        if (row < first || row >= end || column >= planes.width) continue;
+// The first pixel of the part that differs, or "".
+std::string FirstDifference(const JpegPlanes& planes, const std::vector<uint8_t>& rgb,
+                            const jpeg_colour::Part& part) {
+  constexpr int kPixels = jpeg_colour::kPixels;
+  for (int y = ((part.first_row + 1) & ~1) - 1; y < part.end_row; y += 2) {
+    for (int x = part.first_column / kPixels * kPixels; x < part.end_column; x += kPixels) {
+      const jpeg_colour::PixelPair pair = jpeg_colour::IsCommon(planes)
+                                              ? jpeg_colour::Pixels<true>(planes, x, y, part)
+                                              : jpeg_colour::Pixels<false>(planes, x, y, part);
+      for (int i = 0; i < 2 * kPixels; ++i) {
+        const int row = y + i / kPixels, column = x + i % kPixels;
+        if (row < part.first_row || row >= part.end_row) continue;
+        if (column < part.first_column || column >= part.end_column) continue;
         const uint8_t* want = rgb.data() + (static_cast<size_t>(row) * planes.width + column) * 3;
-        const uint32_t got = pair.row[i / jpeg_colour::kPixels].pixel[i % jpeg_colour::kPixels];
+        const uint32_t got = pair.row[i / kPixels].pixel[i % kPixels];
         if (got != static_cast<uint32_t>(want[0] | want[1] << 8 | want[2] << 16)) {
           return "row " + std::to_string(row) + ", column " + std::to_string(column);
         }
@@ -120,7 +136,7 @@ TEST_P(JpegColour, EqualsLibjpeg) {
     for (const int height : sides) {
       const std::vector<std::byte> file = NoisyFile(GetParam(), width, height);
       const Planes planes(GetParam(), file, width, height);
-      ASSERT_EQ(FirstDifference(planes.planes, ReadColours(file), 0, height), "")
+      ASSERT_EQ(FirstDifference(planes.planes, ReadColours(file), {0, height, 0, width}), "")
           << width << " x " << height;
     }
   }
@@ -134,8 +150,23 @@ TEST_P(JpegColour, DoesNotDependOnTheWantedRows) {
   const std::vector<uint8_t> rgb = ReadColours(file);
   for (int first = 0; first < kHeight; ++first) {
     for (int end = first + 1; end <= kHeight; ++end) {
-      ASSERT_EQ(FirstDifference(planes.planes, rgb, first, end), "")
+      ASSERT_EQ(FirstDifference(planes.planes, rgb, {first, end, 0, kWidth}), "")
           << "rows " << first << " to " << end;
+    }
+  }
+}
+
+// The same of columns; what lies beside them need not be there.
+TEST_P(JpegColour, DoesNotDependOnTheWantedColumns) {
+  constexpr int kWidth = 53, kHeight = 19;
+  const std::vector<std::byte> file = NoisyFile(GetParam(), kWidth, kHeight);
+  const std::vector<uint8_t> rgb = ReadColours(file);
+  for (int first = 0; first < kWidth; ++first) {
+    for (int end = first + 1; end <= kWidth; ++end) {
+      Planes planes(GetParam(), file, kWidth, kHeight);
+      planes.SpoilBeside(first, end);
+      ASSERT_EQ(FirstDifference(planes.planes, rgb, {0, kHeight, first, end}), "")
+          << "columns " << first << " to " << end;
     }
   }
 }
