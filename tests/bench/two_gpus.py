@@ -6,6 +6,7 @@ DATA is what make_data.py wrote. What needs two GPUs is skipped with its reason 
 measures, beside one device in the same call. Prints a line a check; exits with 1 if one failed.
 """
 import json
+import multiprocessing
 import os
 import re
 import subprocess
@@ -18,6 +19,9 @@ import numpy as np
 RECORD = 3073
 # What the driver itself may take or give back meanwhile; a context takes hundreds.
 NOISE_MIB = 16
+# Of rates: some seconds, of which the first epoch, which reads and keeps, is a small part.
+JPEG_EPOCHS = 400
+CACHE = "\nnode { stage { [type.googleapis.com/penstock.Cache] { place: DEVICE bytes: 8589934592 } } }"
 
 
 def smi(query, of="gpu"):
@@ -136,16 +140,52 @@ class Checks:
         process.wait()
         self.check(f"slabs lie on node {nodes[1]}", pages, max(pages, key=pages.get) == nodes[1])
 
+    def rate(self, name, command, *flags):
+        """Samples/s of one device and of two."""
+        found = []
+        for devices in ("cuda:0", "cuda:0,cuda:1"):
+            with tempfile.NamedTemporaryFile() as stats:
+                result = self.run([*command, f"--device={devices}", f"--stats_json={stats.name}", *flags])
+                if result.returncode != 0:
+                    self.check(name, result.stderr, False)
+                    return
+                found.append(json.load(open(stats.name)))
+        one, two = (stats["samples_per_second"] for stats in found)
+        cores = [stats["cpu_seconds"] / stats["seconds"] for stats in found]
+        print(f"{name}: one device {one:,.0f}/s with {cores[0]:.1f} cores, two {two:,.0f}/s with {cores[1]:.1f}, "
+              f"ratio {two / one:.2f}; {found[1]['verdict']}", flush=True)
+
     def rates(self):
-        for graph, epochs in (("cifar10_train", 40), ("imagenet_train", 10)):
-            rates = []
-            for devices in ("cuda:0", "cuda:0,cuda:1"):
-                with tempfile.NamedTemporaryFile() as stats:
-                    self.run(self.command(graph, f"--device={devices}", f"--epochs={epochs}", f"--stats_json={stats.name}"))
-                    rates.append(json.load(open(stats.name)))
-            one, two = (rate["samples_per_second"] for rate in rates)
-            print(f"{graph}: one device {one:,.0f}/s, two {two:,.0f}/s, ratio {two / one:.2f}; {rates[1]['verdict']}")
+        self.rate("cifar10_train", self.command("cifar10_train"), "--epochs=40")
+        print(f"reading alone: {read_rate(self.data + '/photos'):,.0f} files/s", flush=True)
+        self.rate("imagenet_train", self.command("imagenet_train"), f"--epochs={JPEG_EPOCHS}")
+        with open(f"{self.bundle}/graphs/imagenet_train.textproto", encoding="utf-8") as file:
+            source = re.search(r"^node .*ReadImageFolder.*$", text := file.read(), re.M).group()
+        with tempfile.NamedTemporaryFile("w", suffix=".textproto") as graph:
+            graph.write(text.replace(source, source + CACHE))
+            graph.flush()
+            command = [f"{self.bundle}/bin/penstock", "run", graph.name, f"--data={self.data}/photos", "--progress=off"]
+            self.rate("imagenet_train, kept on the device", command, f"--epochs={JPEG_EPOCHS}")
         subprocess.run([f"{self.bundle}/bin/link_bench", "0,1"], check=True)
+
+
+def read_files(paths):
+    for path in paths:
+        descriptor = os.open(path, os.O_RDONLY)
+        while os.read(descriptor, 1 << 20):
+            pass
+        os.close(descriptor)
+    return len(paths)
+
+
+def read_rate(folder):
+    """Files/s of as many processes as there are cores, for those that read from the page cache."""
+    paths = [f"{root}/{name}" for root, _, names in os.walk(folder) for name in names] * 20
+    parts = [paths[i::4 * os.cpu_count()] for i in range(4 * os.cpu_count())]
+    with multiprocessing.Pool() as pool:
+        pool.map(read_files, [part[:9] for part in parts])  # All have started.
+        start = time.time()
+        return sum(pool.imap_unordered(read_files, parts)) / (time.time() - start)
 
 
 def contents(folder):
