@@ -179,8 +179,8 @@ absl::Status DeviceSteps::EnqueueSteps(const std::vector<DeviceStep>& steps, siz
   const Seat& seat = *work.seat;
   std::vector<Table<FieldView>> views;
   std::vector<Table<std::byte>> params;
-  Table<int32_t> status;
-  if (plan_.status != kNoTable) status = tables_.At<int32_t>(seat, plan_.status);
+  int32_t* const reported =
+      plan_.status != kNoTable ? reinterpret_cast<int32_t*>(seat.device + plan_.status) : nullptr;
   for (const Wave& wave : waves) {
     for (const DeviceStep& step : steps) {
       views.clear();
@@ -198,7 +198,7 @@ absl::Status DeviceSteps::EnqueueSteps(const std::vector<DeviceStep>& steps, siz
                       views,
                       params,
                       {},
-                      status,
+                      reported,
                       lanes_[work.stream].arena.data() + wave.scratch_at};
       if (step.descriptors != kNoTable) {
         call.descriptors = tables_.At<std::byte>(seat, step.descriptors);

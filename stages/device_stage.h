@@ -41,9 +41,9 @@ struct DeviceCall {
   absl::Span<const Table<FieldView>> views;
   absl::Span<const Table<std::byte>> params;  // One a stage, stride params_bytes().
   Table<std::byte> descriptors;               // Stride descriptor_bytes().
-  // By row, 0 before: a form that reports_status() writes another number for a row that is damaged.
-  // Such a row is done again by the host form, which has the last word on it.
-  Table<int32_t> status;
+  // On the device, by row, 0 before: a form that reports_status() writes another number for a row
+  // that is damaged. Such a row is done again by the host form, which has the last word on it.
+  int32_t* status = nullptr;
   // scratch_bytes() and the row_scratch_bytes() of all rows, at a multiple of 256; gone after this
   // call's work.
   std::byte* scratch = nullptr;
@@ -109,8 +109,7 @@ class SimForm : public DeviceForm<DeviceKind::kSim, Host...> {
     auto& sim = static_cast<SimDevice&>(call.device);
     std::vector<Table<FieldView>> views(call.views.begin(), call.views.end());
     std::vector<Table<std::byte>> params(call.params.begin(), call.params.end());
-    int32_t* const reported =
-        this->reports_status() ? const_cast<int32_t*>(call.status.device) : nullptr;
+    int32_t* const reported = this->reports_status() ? call.status : nullptr;
     return sim.Launch(call.stream,
                       [this, &sim, rows = call.rows.device, count = call.count, reported,
                        views = std::move(views), params = std::move(params)] {

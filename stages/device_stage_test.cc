@@ -46,7 +46,7 @@ class SimFormTest : public testing::Test {
                                          .views = views,
                                          .params = params,
                                          .descriptors = {},
-                                         .status = {status_.data(), status_.data()},
+                                         .status = status_.data(),
                                          .scratch = nullptr});
     if (!status.ok()) return status;
     return device_->Synchronize(stream_->ref());

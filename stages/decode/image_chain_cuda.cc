@@ -53,7 +53,7 @@ class ImageChain {
                  .files = call.in().device,
                  .host_pixels = call.views[1].host,
                  .pixels = call.views[1].device,
-                 .status = const_cast<int32_t*>(call.status.device)}) {}
+                 .status = call.status}) {}
 
   cudaError_t Enqueue() const {
     return options_.changes_geometry ? EnqueueChain() : EnqueueDecode();

@@ -39,6 +39,13 @@ absl::Status Grow(Buffer& buffer, size_t bytes, Allocate allocate) {
   return absl::OkStatus();
 }
 
+// What lies at one place of both slabs.
+template <class T>
+Table<T> TableAt(const Buffer& host, const Buffer& device, size_t at) {
+  return {reinterpret_cast<const T*>(host.data() + at),
+          reinterpret_cast<const T*>(device.data() + at)};
+}
+
 }  // namespace
 
 // Where everything lies, in bytes from the start of the slab and of the rows.
@@ -172,23 +179,19 @@ absl::Status DeviceJpegs::Run(const Layout& layout) {
       device_->CopyToDevice(device_slab_.data(), slab_.data(), layout.slab, stream));
   PENSTOCK_RETURN_IF_ERROR(
       device_->CopyToDevice(device_rows_.data(), rows_.data(), layout.rows, stream));
-  const auto table = [&]<class T>(size_t at, T*) {
-    return Table<T>{reinterpret_cast<const T*>(slab_.data() + at),
-                    reinterpret_cast<const T*>(device_slab_.data() + at)};
-  };
-  FieldView* const views_of = nullptr;
-  const Table<FieldView> views[] = {table(layout.in, views_of), table(layout.out, views_of)};
+  const Table<FieldView> views[] = {TableAt<FieldView>(slab_, device_slab_, layout.in),
+                                    TableAt<FieldView>(slab_, device_slab_, layout.out)};
   const Table<std::byte> params[1] = {};
   if (layout.taken > 0) {
     PENSTOCK_RETURN_IF_ERROR(
         form_->Enqueue({.device = *device_,
                         .stream = stream,
-                        .rows = table(layout.list, static_cast<int32_t*>(nullptr)),
+                        .rows = TableAt<int32_t>(slab_, device_slab_, layout.list),
                         .count = layout.taken,
                         .views = views,
                         .params = params,
-                        .descriptors = table(layout.descriptors, static_cast<std::byte*>(nullptr)),
-                        .status = table(layout.status, static_cast<int32_t*>(nullptr)),
+                        .descriptors = TableAt<std::byte>(slab_, device_slab_, layout.descriptors),
+                        .status = reinterpret_cast<int32_t*>(device_slab_.data() + layout.status),
                         .scratch = scratch_.data()}));
   }
   PENSTOCK_RETURN_IF_ERROR(device_->CopyToHost(slab_.data() + layout.status,

@@ -199,7 +199,7 @@ void DecodeFakeSim::DecodeRow(int32_t row, const DeviceCall& call) const {
     return;
   }
   std::memset(out.data(), 0xDD, static_cast<size_t>(out.bytes));
-  const_cast<int32_t*>(call.status.device)[row] = 1;
+  call.status[row] = 1;
 }
 
 absl::Status CropFakeStage::Init() {

@@ -29,12 +29,12 @@ cudaStream_t JpegCall::stream() const {
 }
 
 template <class T>
-absl::Status JpegCall::Upload(const std::vector<T>& host, Buffer& buffer, const T*& device) {
+absl::StatusOr<T*> JpegCall::Upload(const std::vector<T>& host, Buffer& buffer) {
   const size_t bytes = host.size() * sizeof(T);
   PENSTOCK_ASSIGN_OR_RETURN(buffer, device_->AllocateDevice(std::max<size_t>(bytes, 1)));
-  device = reinterpret_cast<const T*>(buffer.data());
-  return device_->CopyToDevice(buffer.data(), reinterpret_cast<const std::byte*>(host.data()),
-                               bytes, stream_->ref());
+  PENSTOCK_RETURN_IF_ERROR(device_->CopyToDevice(
+      buffer.data(), reinterpret_cast<const std::byte*>(host.data()), bytes, stream_->ref()));
+  return reinterpret_cast<T*>(buffer.data());
 }
 
 template <class T>
@@ -55,8 +55,7 @@ absl::Status JpegCall::PlaceFiles(absl::Span<const Input> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::memcpy(slab_.data() + at[i], inputs[i].file.data(), inputs[i].file.size());
   }
-  const std::byte* slab = nullptr;
-  PENSTOCK_RETURN_IF_ERROR(Upload(slab_, device_slab_, slab));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::byte* const slab, Upload(slab_, device_slab_));
   for (size_t i = 0; i < inputs.size(); ++i) {
     FieldView& file = files_.emplace_back();
     file.address = reinterpret_cast<uint64_t>(slab) + at[i];
@@ -84,15 +83,12 @@ absl::Status JpegCall::Prepare(absl::Span<const Input> inputs) {
   images_.host_rows = rows_.data();
   images_.host_descriptors = descriptors_.data();
   images_.host_pixels = pixels_.data();
-  PENSTOCK_RETURN_IF_ERROR(Upload(rows_, device_rows_, images_.rows));
-  PENSTOCK_RETURN_IF_ERROR(Upload(descriptors_, device_descriptors_, images_.descriptors));
-  PENSTOCK_RETURN_IF_ERROR(Upload(files_, device_files_, images_.files));
-  PENSTOCK_RETURN_IF_ERROR(Upload(pixels_, device_pixels_, images_.pixels));
-  const int32_t* status = nullptr;
-  PENSTOCK_RETURN_IF_ERROR(Upload(status_, device_status_, status));
-  images_.status = const_cast<int32_t*>(status);
-  const std::byte* scratch = nullptr;
-  PENSTOCK_RETURN_IF_ERROR(Upload(memory_, scratch_, scratch));
+  PENSTOCK_ASSIGN_OR_RETURN(images_.rows, Upload(rows_, device_rows_));
+  PENSTOCK_ASSIGN_OR_RETURN(images_.descriptors, Upload(descriptors_, device_descriptors_));
+  PENSTOCK_ASSIGN_OR_RETURN(images_.files, Upload(files_, device_files_));
+  PENSTOCK_ASSIGN_OR_RETURN(images_.pixels, Upload(pixels_, device_pixels_));
+  PENSTOCK_ASSIGN_OR_RETURN(images_.status, Upload(status_, device_status_));
+  PENSTOCK_RETURN_IF_ERROR(Upload(memory_, scratch_).status());
   return Synchronize();
 }
 
@@ -106,8 +102,8 @@ absl::Status JpegCall::Enqueue(const cudaEvent_t* events) {
 absl::Status JpegCall::Fetch() {
   std::vector<JpegPlanes> planes(planes_.size());
   PENSTOCK_RETURN_IF_ERROR(Download(device_planes_, planes));
-  PENSTOCK_RETURN_IF_ERROR(Download(const_cast<const int32_t*>(images_.status), status_));
-  PENSTOCK_RETURN_IF_ERROR(Download(const_cast<const std::byte*>(scratch_.data()), memory_));
+  PENSTOCK_RETURN_IF_ERROR(Download(images_.status, status_));
+  PENSTOCK_RETURN_IF_ERROR(Download(scratch_.data(), memory_));
   PENSTOCK_RETURN_IF_ERROR(Synchronize());
   for (size_t i = 0; i < rows_.size(); ++i) planes_[rows_[i]] = planes[i];
   return absl::OkStatus();

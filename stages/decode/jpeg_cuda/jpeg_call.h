@@ -44,7 +44,7 @@ class JpegCall {
   absl::Status Prepare(absl::Span<const Input> inputs);
   absl::Status PlaceFiles(absl::Span<const Input> inputs);
   template <class T>
-  absl::Status Upload(const std::vector<T>& host, Buffer& buffer, const T*& device);
+  absl::StatusOr<T*> Upload(const std::vector<T>& host, Buffer& buffer);
   template <class T>
   absl::Status Download(const T* device, std::vector<T>& host);
 

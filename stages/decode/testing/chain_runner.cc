@@ -146,6 +146,8 @@ absl::StatusOr<ChainOutput> ChainRunner::RunForm(Device& device) {
   DeviceCopy device_files, out, list, status, described;
   PENSTOCK_RETURN_IF_ERROR(device_files.Make(device, ref, files.data(), files.size()));
   PENSTOCK_RETURN_IF_ERROR(out.Make(device, ref, output.bytes.data(), output.bytes.size()));
+  PENSTOCK_RETURN_IF_ERROR(
+      status.Make(device, ref, output.status.data(), output.status.size() * sizeof(int32_t)));
 
   const size_t boundaries = chain_.links.size() + 1;
   std::vector<std::vector<FieldView>> views(boundaries);
@@ -164,7 +166,6 @@ absl::StatusOr<ChainOutput> ChainRunner::RunForm(Device& device) {
     param_tables.push_back(table);
   }
   PENSTOCK_ASSIGN_OR_RETURN(const auto row_table, list.Of(device, ref, case_.rows));
-  PENSTOCK_ASSIGN_OR_RETURN(const auto status_table, status.Of(device, ref, output.status));
   PENSTOCK_ASSIGN_OR_RETURN(const auto descriptor_table, described.Of(device, ref, descriptors));
 
   size_t scratch_bytes = form->scratch_bytes(static_cast<int64_t>(case_.rows.size()));
@@ -183,7 +184,7 @@ absl::StatusOr<ChainOutput> ChainRunner::RunForm(Device& device) {
                                           .views = view_tables,
                                           .params = param_tables,
                                           .descriptors = descriptor_table,
-                                          .status = status_table,
+                                          .status = reinterpret_cast<int32_t*>(status.data()),
                                           .scratch = scratch.data() + kGuard}));
   PENSTOCK_RETURN_IF_ERROR(device.CopyToHost(reinterpret_cast<std::byte*>(output.bytes.data()),
                                              out.data(), output.bytes.size(), ref));

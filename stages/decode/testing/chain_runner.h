@@ -58,7 +58,7 @@ class ChainRunner {
   };
   explicit ChainRunner(const ChainCase& c);
 
-  absl::Status ResolveRow(size_t row);
+  absl::Status ResolveRow(size_t index);
   FieldView InView(size_t row, uint64_t files) const;
   FieldView OutView(size_t row, uint64_t out) const;
   absl::StatusOr<std::unique_ptr<DeviceStage>> MakeForm(DeviceKind kind) const;
