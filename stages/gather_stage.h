@@ -19,6 +19,7 @@
 #include "absl/types/span.h"
 #include "penstock/memory/device.h"
 #include "penstock/stages/form_of.h"
+#include "penstock/stages/gather_launch.h"
 #include "penstock/stages/sample_stage.h"
 
 namespace penstock {
@@ -35,13 +36,6 @@ struct ParamRows {
   }
 };
 
-// A small range that a launch brings along: labels.
-struct Carry {
-  std::byte* to = nullptr;
-  const std::byte* from = nullptr;
-  size_t bytes = 0;
-};
-
 // One batch of a launch.
 struct GatherBatch {
   const std::byte* entries = nullptr;  // `count` of entry_bytes().
@@ -50,17 +44,26 @@ struct GatherBatch {
   absl::Span<const Carry> carries;  // By fixed field.
 };
 
-// What a launch can take.
-inline constexpr size_t kMaxGathered = 8;  // Batches.
-inline constexpr size_t kMaxCarries = 16;  // Of all its batches.
-
 // What one Enqueue() is to do. All memory stays valid until the batches' work is done; the struct
 // itself only during the call. The device can read and write all of it.
 struct GatherCall {
   Device& device;
   StreamRef stream;
-  absl::Span<const GatherBatch> batches;  // 1 to kMaxGathered.
+  absl::Span<const GatherBatch> batches;  // 1 to kMaxGathered, with kMaxCarries at most.
 };
+
+// The same for a form's kernel, whose entries are of type `Entry`.
+template <class Entry>
+GatherLaunch<Entry> LaunchOf(const GatherCall& call) {
+  GatherLaunch<Entry> launch;
+  for (const GatherBatch& batch : call.batches) {
+    launch.batch[launch.batches++] = {reinterpret_cast<const Entry*>(batch.entries), batch.out,
+                                      launch.rows};
+    launch.rows += batch.count;
+    for (const Carry& carry : batch.carries) launch.carry[launch.carries++] = carry;
+  }
+  return launch;
+}
 
 // Thread-safe. Made from the host stages themselves, which outlive it. All samples have one size.
 class GatherStage {

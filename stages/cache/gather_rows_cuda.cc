@@ -14,7 +14,7 @@ namespace {
 // Each byte is read and written once.
 class GatherRowsCuda final : public GatherForm<DeviceKind::kCuda> {
  public:
-  size_t entry_bytes() const override { return sizeof(GatherRowsWork::Entry); }
+  size_t entry_bytes() const override { return sizeof(GatherRowEntry); }
 
   absl::Status Prepare(absl::Span<const FieldSpec> specs) override {
     row_bytes_ = specs.front().bytes();
@@ -24,28 +24,17 @@ class GatherRowsCuda final : public GatherForm<DeviceKind::kCuda> {
   void Pack(absl::Span<const uint64_t> addresses, const ParamRows&,
             std::byte* entries) const override {
     for (const uint64_t address : addresses) {
-      const GatherRowsWork::Entry entry = {address, 0};
+      const GatherRowEntry entry = {address, 0};
       std::memcpy(entries, &entry, sizeof entry);
       entries += sizeof entry;
     }
   }
 
   absl::Status Enqueue(const GatherCall& call) const override {
-    static_assert(kMaxGathered <= GatherRowsWork::kMaxBatches);
-    static_assert(kMaxCarries <= GatherRowsWork::kMaxCarries);
-    GatherRowsWork work;
-    work.row_bytes = row_bytes_;
-    for (const GatherBatch& batch : call.batches) {
-      work.batch[work.batches++] = {reinterpret_cast<const GatherRowsWork::Entry*>(batch.entries),
-                                    batch.out, work.rows};
-      work.rows += batch.count;
-      for (const Carry& carry : batch.carries) {
-        work.carry[work.carries++] = {carry.to, carry.from, carry.bytes};
-      }
-    }
     const CudaScope scope = static_cast<CudaDevice&>(call.device).Enter();
     PENSTOCK_RETURN_IF_ERROR(scope.status());
-    return CudaStatus(LaunchGatherRows(work, static_cast<cudaStream_t>(call.stream.handle())),
+    return CudaStatus(LaunchGatherRows(LaunchOf<GatherRowEntry>(call), row_bytes_,
+                                       static_cast<cudaStream_t>(call.stream.handle())),
                       "the gather of rows");
   }
 

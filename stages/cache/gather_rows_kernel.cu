@@ -47,30 +47,31 @@ __device__ void CopyRange(const std::byte* from, int64_t bytes, std::byte* to) {
 }
 
 __global__ void __launch_bounds__(kThreads)
-    GatherRows(const __grid_constant__ GatherRowsWork work) {
-  const int64_t pieces = (work.row_bytes + kPieceBytes - 1) / kPieceBytes;
-  for (int64_t i = blockIdx.x; i < pieces * work.rows; i += gridDim.x) {
+    GatherRows(const __grid_constant__ GatherLaunch<GatherRowEntry> launch, int64_t row_bytes) {
+  const int64_t pieces = (row_bytes + kPieceBytes - 1) / kPieceBytes;
+  for (int64_t i = blockIdx.x; i < pieces * launch.rows; i += gridDim.x) {
     const auto number = static_cast<int32_t>(i / pieces);
-    int b = work.batches - 1;
-    while (work.batch[b].first > number) --b;
-    const GatherRowsWork::Batch& batch = work.batch[b];
+    int b = launch.batches - 1;
+    while (launch.batch[b].first > number) --b;
+    const auto& batch = launch.batch[b];
     const int64_t row = number - batch.first, first = i % pieces * kPieceBytes;
-    const int64_t bytes = min(kPieceBytes, work.row_bytes - first);
+    const int64_t bytes = min(kPieceBytes, row_bytes - first);
     const auto* from = reinterpret_cast<const std::byte*>(batch.entries[row].address) + first;
-    CopyRange(from, bytes, batch.out + row * work.row_bytes + first);
+    CopyRange(from, bytes, batch.out + row * row_bytes + first);
   }
-  for (int i = blockIdx.x; i < work.carries; i += gridDim.x) {
-    CopyRange(work.carry[i].from, work.carry[i].bytes, work.carry[i].to);
+  for (int i = blockIdx.x; i < launch.carries; i += gridDim.x) {
+    CopyRange(launch.carry[i].from, launch.carry[i].bytes, launch.carry[i].to);
   }
 }
 
 }  // namespace
 
-cudaError_t LaunchGatherRows(const GatherRowsWork& work, cudaStream_t stream) {
-  if (work.rows == 0 || work.row_bytes == 0) return cudaSuccess;
-  const int64_t pieces = (work.row_bytes + kPieceBytes - 1) / kPieceBytes * work.rows;
+cudaError_t LaunchGatherRows(const GatherLaunch<GatherRowEntry>& launch, int64_t row_bytes,
+                             cudaStream_t stream) {
+  if (launch.rows == 0 || row_bytes == 0) return cudaSuccess;
+  const int64_t pieces = (row_bytes + kPieceBytes - 1) / kPieceBytes * launch.rows;
   const auto blocks = static_cast<unsigned>(std::min(pieces, kMaxBlocks));
-  GatherRows<<<blocks, kThreads, 0, stream>>>(work);
+  GatherRows<<<blocks, kThreads, 0, stream>>>(launch, row_bytes);
   return cudaGetLastError();
 }
 

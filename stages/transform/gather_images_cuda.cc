@@ -62,20 +62,10 @@ class ImageGather {
   }
 
   absl::Status Enqueue(const GatherCall& call) const {
-    static_assert(kMaxGathered <= GatherImagesCall::kMaxBatches);
-    static_assert(kMaxCarries <= GatherImagesCall::kMaxCarries);
-    GatherImagesCall images;
-    for (const GatherBatch& batch : call.batches) {
-      images.batch[images.batches++] = {reinterpret_cast<const GatherImageEntry*>(batch.entries),
-                                        batch.out, images.images};
-      images.images += batch.count;
-      for (const Carry& carry : batch.carries) {
-        images.carry[images.carries++] = {carry.to, carry.from, carry.bytes};
-      }
-    }
     const CudaScope scope = static_cast<CudaDevice&>(call.device).Enter();
     PENSTOCK_RETURN_IF_ERROR(scope.status());
-    return CudaStatus(kernel_->Launch(images, static_cast<cudaStream_t>(call.stream.handle())),
+    return CudaStatus(kernel_->Launch(LaunchOf<GatherImageEntry>(call),
+                                      static_cast<cudaStream_t>(call.stream.handle())),
                       "the gather of images");
   }
 

@@ -14,10 +14,12 @@ constexpr int64_t kMaxBlocks = 1024;  // A few for each processor of any device.
 constexpr int kWord = 16;
 constexpr int kBandBytes = 6144;  // Of the input, about.
 
+using Images = GatherLaunch<GatherImageEntry>;
+
 // Passed by value: a launch takes its own copy along, and no memory has to outlive it.
 template <class Item, int kSide>
 struct Parameters {
-  GatherImagesCall call;
+  Images launch;
   int32_t in_width, channels, height, width, band, bands;
   alignas(kWord) int16_t source_y[kSide];
   alignas(kWord) int16_t source_x[kSide];
@@ -99,13 +101,13 @@ __device__ void CopyParameters(const T& from, size_t bytes, T& to) {
   }
 }
 
-// The entry of image `number` of the call, and where the image goes.
+// The entry of image `number` of the launch, and where the image goes.
 template <class Item, int kSide>
 __device__ GatherImageEntry LoadEntry(const Parameters<Item, kSide>& p, int number, int64_t items,
                                       Item*& out) {
-  int b = p.call.batches - 1;
-  while (p.call.batch[b].first > number) --b;
-  const GatherImagesCall::Batch& batch = p.call.batch[b];
+  int b = p.launch.batches - 1;
+  while (p.launch.batch[b].first > number) --b;
+  const Images::Batch& batch = p.launch.batch[b];
   const int index = number - batch.first;
   out = reinterpret_cast<Item*>(batch.out) + index * items;
   return batch.entries[index];
@@ -125,9 +127,9 @@ __device__ void CopyRange(const std::byte* from, size_t bytes, std::byte* to) {
 }
 
 // The last blocks, which have the least to do.
-__device__ void CarryAlong(const GatherImagesCall& call) {
-  for (int i = gridDim.x - 1 - blockIdx.x; i < call.carries; i += gridDim.x) {
-    CopyRange(call.carry[i].from, call.carry[i].bytes, call.carry[i].to);
+__device__ void CarryAlong(const Images& launch) {
+  for (int i = gridDim.x - 1 - blockIdx.x; i < launch.carries; i += gridDim.x) {
+    CopyRange(launch.carry[i].from, launch.carry[i].bytes, launch.carry[i].to);
   }
 }
 
@@ -139,13 +141,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
   alignas(kWord) __shared__ int16_t source_y[kSide], source_x[kSide];
   const int pitch = p.in_width * p.channels;
   const int64_t items = int64_t{p.height} * p.width * p.channels;
-  const int bands = p.call.images * p.bands;
+  const int bands = p.launch.rows * p.bands;
   // The next entry is on its way over the link while other work is done.
   Item* next_out = nullptr;
   GatherImageEntry next;
   int i = blockIdx.x;
   if (i < bands) next = LoadEntry(p, i / p.bands, items, next_out);
-  CarryAlong(p.call);
+  CarryAlong(p.launch);
   CopyParameters(p.results, p.channels * sizeof p.results[0], results);
   CopyParameters(p.source_y, sizeof p.source_y, source_y);
   CopyParameters(p.source_x, sizeof p.source_x, source_x);
@@ -205,7 +207,7 @@ Parameters<Item, kSide> ParametersOf(const GatherImagesShape& shape) {
 class GatherImagesKernel::Form {
  public:
   virtual ~Form() = default;
-  virtual cudaError_t Launch(const GatherImagesCall& call, cudaStream_t stream) const = 0;
+  virtual cudaError_t Launch(const Images& launch, cudaStream_t stream) const = 0;
 };
 
 namespace {
@@ -217,15 +219,15 @@ class FormOf final : public GatherImagesKernel::Form {
   explicit FormOf(const GatherImagesShape& shape)
       : planar_(shape.planar), parameters_(ParametersOf<Item, kSide>(shape)) {}
 
-  cudaError_t Launch(const GatherImagesCall& call, cudaStream_t stream) const override {
+  cudaError_t Launch(const Images& launch, cudaStream_t stream) const override {
     Parameters<Item, kSide> p = parameters_;
-    p.call = call;
-    const auto blocks = static_cast<unsigned>(std::min(kMaxBlocks, int64_t{p.bands} * call.images));
+    p.launch = launch;
+    const auto blocks = static_cast<unsigned>(std::min(kMaxBlocks, int64_t{p.bands} * launch.rows));
     const size_t tile_bytes = size_t(p.band) * p.in_width * p.channels + 2 * kWord;
     const int a_row = planar_ ? p.width : p.width * p.channels;
     bool whole_words = a_row * sizeof(Item) % kWord == 0;
-    for (int b = 0; b < call.batches; ++b) {
-      whole_words = whole_words && reinterpret_cast<uint64_t>(call.batch[b].out) % kWord == 0;
+    for (int b = 0; b < launch.batches; ++b) {
+      whole_words = whole_words && reinterpret_cast<uint64_t>(launch.batch[b].out) % kWord == 0;
     }
     if (planar_) {
       GatherImages<Item, kSide, true><<<blocks, kThreads, tile_bytes, stream>>>(p, whole_words);
@@ -256,8 +258,9 @@ GatherImagesKernel::GatherImagesKernel(const GatherImagesShape& shape)
 
 GatherImagesKernel::~GatherImagesKernel() = default;
 
-cudaError_t GatherImagesKernel::Launch(const GatherImagesCall& call, cudaStream_t stream) const {
-  return call.images == 0 ? cudaSuccess : form_->Launch(call, stream);
+cudaError_t GatherImagesKernel::Launch(const GatherLaunch<GatherImageEntry>& launch,
+                                       cudaStream_t stream) const {
+  return launch.rows == 0 ? cudaSuccess : form_->Launch(launch, stream);
 }
 
 }  // namespace penstock

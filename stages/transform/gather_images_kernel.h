@@ -4,9 +4,10 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
+
+#include "penstock/stages/gather_launch.h"
 
 namespace penstock {
 
@@ -37,27 +38,6 @@ struct GatherImagesShape {
   uint8_t fill[kMaxChannels] = {};
 };
 
-// One or more batches. All pointers are the device's, or to page-locked memory of the host.
-struct GatherImagesCall {
-  struct Batch {
-    const GatherImageEntry* entries = nullptr;
-    std::byte* out = nullptr;  // Images without gaps.
-    int32_t first = 0;         // Number of its first image in the call; ascending.
-  };
-  struct Range {
-    std::byte* to = nullptr;
-    const std::byte* from = nullptr;
-    size_t bytes = 0;
-  };
-  static constexpr int kMaxBatches = 8, kMaxCarries = 16;
-
-  int32_t images = 0;  // Of all batches.
-  int32_t batches = 0;
-  Batch batch[kMaxBatches];
-  int32_t carries = 0;
-  Range carry[kMaxCarries];
-};
-
 // Immutable; thread-safe. Launches have up to 12 KB of parameters: CUDA 12.1 and driver 530 at
 // least.
 class GatherImagesKernel {
@@ -67,7 +47,7 @@ class GatherImagesKernel {
 
   // Asynchronous, on the current device. Neither allocates nor synchronises. Reads whole 16-byte
   // words around each image. Images whose rows are multiples of 16 bytes are fastest.
-  cudaError_t Launch(const GatherImagesCall& call, cudaStream_t stream) const;
+  cudaError_t Launch(const GatherLaunch<GatherImageEntry>& launch, cudaStream_t stream) const;
 
   class Form;
 
