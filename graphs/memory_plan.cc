@@ -10,7 +10,7 @@ namespace penstock {
 namespace {
 
 // With less, most photographs would be decoded on the host: that is no plan to be made silently.
-constexpr size_t kLeastEncodedArenaBytes = size_t{8} << 20;
+constexpr size_t kLeastArenaBytes = size_t{8} << 20;
 
 constexpr const char* kLower = "lower batches_in_flight, batch_size or the bytes of a Cache";
 
@@ -55,19 +55,18 @@ absl::Status Check(const MemoryNeed& need, const PlannerOptions& options) {
   return absl::OkStatus();
 }
 
-// Arenas of encoded samples are as large as is good; a batch that needs more runs in waves. So they
-// take no more than max_device_bytes leaves.
+// Arenas are as large as is good; a batch that needs more runs in waves. So they take no more than
+// max_device_bytes leaves.
 void ShrinkArenas(std::vector<PlannedOutput>& outputs, const PlannerOptions& options) {
   if (options.max_device_bytes == 0) return;
   for (PlannedOutput& output : outputs) {
     ExecutionPlan& plan = output.plan;
-    if (!plan.has_encoded_part()) continue;
     const int64_t excess = AddUpMemory(outputs, options).device - options.max_device_bytes;
     if (excess <= 0) return;
     const auto each = static_cast<size_t>((excess + plan.streams - 1) / plan.streams);
     const size_t left = plan.arena_bytes > each ? plan.arena_bytes - each : 0;
     plan.arena_bytes = std::max({left / kSlabAlignment * kSlabAlignment, plan.least_arena_bytes,
-                                 std::min(plan.arena_bytes, kLeastEncodedArenaBytes)});
+                                 std::min(plan.arena_bytes, kLeastArenaBytes)});
   }
 }
 

@@ -21,6 +21,8 @@ using ::testing::HasSubstr;
 // A file takes 8 + 9 * 10 * 3 bytes, and two more up to a multiple of 16.
 constexpr int kImages = 21, kHeight = 9, kWidth = 10, kFileBytes = 278, kPlaceBytes = 288;
 constexpr int kBatch = 4, kEpochs = 4;
+// Arenas as small as they get: the simulated device fills its memory when it gives it out.
+constexpr int64_t kDeviceBytes = 40 << 20;
 
 class EncodedCacheTest : public ::testing::Test {
  protected:
@@ -28,6 +30,7 @@ class EncodedCacheTest : public ::testing::Test {
     for (int i = 0; i < kImages; ++i) Write(i, kFakeGood);
     options_.registry = &registry_;
     options_.epochs = kEpochs;
+    options_.max_device_bytes = kDeviceBytes;
   }
   std::string Path(int i) const { return absl::StrCat(root_, "/", i, ".fake"); }
   void Write(int i, FakeKind kind) const {

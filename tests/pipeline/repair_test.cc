@@ -18,6 +18,8 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kImages = 23;  // Batches of 4: the last one has 3.
+// Arenas as small as they get: the simulated device fills its memory when it gives it out.
+constexpr int64_t kDeviceBytes = 40 << 20;
 
 constexpr const char* kNormalize = R"pb(
   node {
@@ -53,6 +55,7 @@ class RepairTest : public ::testing::Test {
     WriteFakeFolder(root_, kImages);
     options_.registry = &registry_;
     options_.epochs = 2;
+    options_.max_device_bytes = kDeviceBytes;
   }
   ~RepairTest() override { DecodeFakeSim::log = nullptr; }
 

@@ -101,6 +101,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> MakeScheduler(
   PlannerOptions planner;
   planner.registry = options.registry;
   planner.epochs = options.epochs;
+  planner.max_device_bytes = options.max_device_bytes;
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<PlannedOutput> outputs, MakePlans(graph, planner));
   change(outputs.front().plan);
   SchedulerResources resources;
