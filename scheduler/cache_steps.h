@@ -6,16 +6,14 @@
 #include "penstock/scheduler/batch_work.h"
 #include "penstock/scheduler/encoded_cache.h"
 #include "penstock/scheduler/execution_plan.h"
-#include "penstock/scheduler/slab_tables.h"
 
 namespace penstock {
 
 // Thread-safe for different rows of a batch and for different batches.
 class CacheSteps {
  public:
-  // All must outlive it.
-  CacheSteps(const ExecutionPlan& plan, const SlabTables& tables, EncodedCache& cache)
-      : plan_(plan), tables_(tables), cache_(cache) {}
+  // Both must outlive it.
+  CacheSteps(const ExecutionPlan& plan, EncodedCache& cache) : plan_(plan), cache_(cache) {}
 
   // Looks for the row's sample. True if it is kept: then row.entry is set, and where its bytes are,
   // as far as the host has them.
@@ -44,7 +42,6 @@ class CacheSteps {
   std::byte* Descriptor(const BatchWork& work, int row) const;
 
   const ExecutionPlan& plan_;
-  const SlabTables& tables_;
   EncodedCache& cache_;
 };
 

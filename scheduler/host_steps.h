@@ -25,7 +25,7 @@ class HostSteps {
   HostSteps(const ExecutionPlan& plan, const SlabTables& tables, RunCounters& counters);
   // Before the first batch: where kept samples are.
   void SetCache(const RowCache* cache) { cache_ = cache; }
-  void SetCache(EncodedCache& cache) { encoded_.emplace(plan_, tables_, cache); }
+  void SetCache(EncodedCache& cache) { encoded_.emplace(plan_, cache); }
 
   // Asks the source where each sample's bytes are. True if all their sizes are known.
   bool Locate(BatchWork& work) const;

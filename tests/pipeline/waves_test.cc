@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr int kImages = 8, kBatch = 4;
+constexpr int kImages = 8;  // Batches of 4.
 // An image takes 16 lines of 64 bytes of scratch, and 8 x 9 pixels lie between decoder and crop:
 // 216 bytes, in steps of 16. The scratch of a wave begins at a multiple of 256.
 constexpr size_t kScratchARow = 16 * 64, kBetweenARow = 224;
