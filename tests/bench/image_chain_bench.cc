@@ -17,11 +17,11 @@
 #include "absl/strings/numbers.h"
 #include "penstock/memory/cuda_device.h"
 #include "penstock/memory/cuda_status.h"
-#include "penstock/stages/decode/image_chain_kernels.h"
-#include "penstock/stages/decode/jpeg_cuda/jpeg_call.h"
+#include "penstock/stages/decode/image_chain/image_chain_kernels.h"
+#include "penstock/stages/decode/image_chain/testing/test_chain.h"
 #include "penstock/stages/decode/jpeg_cuda/jpeg_colour_kernel.h"
-#include "penstock/stages/decode/jpeg_cuda/jpeg_samples.h"
-#include "penstock/stages/decode/testing/test_chain.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_call.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_samples.h"
 #include "penstock/tests/bench/figures.h"
 
 namespace penstock::bench {

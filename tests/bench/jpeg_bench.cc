@@ -24,8 +24,8 @@
 #include "penstock/memory/cuda_device.h"
 #include "penstock/memory/cuda_status.h"
 #include "penstock/stages/decode/jpeg_cuda/jpeg_batch.h"
-#include "penstock/stages/decode/jpeg_cuda/jpeg_call.h"
-#include "penstock/stages/decode/jpeg_cuda/jpeg_samples.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_call.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_samples.h"
 #include "penstock/tests/bench/figures.h"
 
 namespace penstock::bench {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "penstock/stages/decode/jpeg_cuda/jpeg_samples.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_samples.h"
 #include "penstock/tests/pipeline/cuda_fixture.h"
 
 namespace penstock::testing {

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "penstock/stages/decode/jpeg_cuda/jpeg_call.h"
-#include "penstock/stages/decode/jpeg_cuda/jpeg_samples.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_call.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_samples.h"
 #include "penstock/stages/decode/jpeg_decoder.h"
 
 namespace penstock {

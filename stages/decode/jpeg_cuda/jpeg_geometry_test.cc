@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "penstock/stages/decode/jpeg_cuda/jpeg_batch.h"
 #include "penstock/stages/decode/jpeg_cuda/jpeg_decoder_cuda.h"
-#include "penstock/stages/decode/jpeg_cuda/jpeg_samples.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_samples.h"
 
 namespace penstock {
 namespace {

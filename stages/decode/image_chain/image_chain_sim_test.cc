@@ -6,8 +6,8 @@
 
 #include "gtest/gtest.h"
 #include "penstock/memory/sim_device.h"
-#include "penstock/stages/decode/testing/chain_runner.h"
-#include "penstock/stages/decode/testing/image_chains.h"
+#include "penstock/stages/decode/image_chain/testing/chain_runner.h"
+#include "penstock/stages/decode/image_chain/testing/image_chains.h"
 
 namespace penstock {
 namespace {

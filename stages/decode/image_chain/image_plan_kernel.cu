@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "penstock/stages/decode/image_chain_kernels.h"
-#include "penstock/stages/decode/image_chain_scratch.cuh"
+#include "penstock/stages/decode/image_chain/image_chain_kernels.h"
+#include "penstock/stages/decode/image_chain/image_chain_scratch.cuh"
 
 // A block an image: it works out where the image's memory lies, which strips it has, and the taps
 // of its axes.

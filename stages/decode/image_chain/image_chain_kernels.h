@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "penstock/stages/decode/image_geometry.cuh"
+#include "penstock/stages/decode/image_chain/image_geometry.cuh"
 #include "penstock/stages/decode/jpeg_cuda/jpeg_descriptor.h"
 #include "penstock/stages/decode/jpeg_cuda/jpeg_planes.h"
 #include "penstock/stages/field.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "penstock/stages/decode/image_chain_kernels.h"
-#include "penstock/stages/decode/image_chain_scratch.cuh"
+#include "penstock/stages/decode/image_chain/image_chain_kernels.h"
+#include "penstock/stages/decode/image_chain/image_chain_scratch.cuh"
 
 // The second pass: a thread makes four neighbouring pixels of a row, three channels each, and looks
 // up what Normalize makes of their values.

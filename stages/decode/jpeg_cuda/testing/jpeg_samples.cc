@@ -1,4 +1,4 @@
-#include "penstock/stages/decode/jpeg_cuda/jpeg_samples.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_samples.h"
 
 // clang-format off: jpeglib.h needs cstdio before it.
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "penstock/stages/decode/jpeg_cuda/jpeg_call.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_call.h"
 
 #include <algorithm>
 #include <cstring>

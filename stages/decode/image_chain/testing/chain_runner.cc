@@ -1,4 +1,4 @@
-#include "penstock/stages/decode/testing/chain_runner.h"
+#include "penstock/stages/decode/image_chain/testing/chain_runner.h"
 
 #include <algorithm>
 #include <cstring>

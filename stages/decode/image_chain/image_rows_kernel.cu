@@ -1,5 +1,5 @@
-#include "penstock/stages/decode/image_chain_kernels.h"
-#include "penstock/stages/decode/image_chain_scratch.cuh"
+#include "penstock/stages/decode/image_chain/image_chain_kernels.h"
+#include "penstock/stages/decode/image_chain/image_chain_scratch.cuh"
 #include "penstock/stages/decode/jpeg_cuda/jpeg_colour.cuh"
 
 // The first pass: a block makes one strip of an image's rows. Tile by tile it turns planes into

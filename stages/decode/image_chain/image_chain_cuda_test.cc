@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "penstock/memory/cuda_device.h"
-#include "penstock/stages/decode/jpeg_cuda/jpeg_samples.h"
-#include "penstock/stages/decode/testing/chain_runner.h"
-#include "penstock/stages/decode/testing/image_chains.h"
+#include "penstock/stages/decode/image_chain/testing/chain_runner.h"
+#include "penstock/stages/decode/image_chain/testing/image_chains.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_samples.h"
 #include "penstock/stages/random.h"
 
 namespace penstock {

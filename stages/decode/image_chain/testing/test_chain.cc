@@ -1,4 +1,4 @@
-#include "penstock/stages/decode/testing/test_chain.h"
+#include "penstock/stages/decode/image_chain/testing/test_chain.h"
 
 #include <memory>
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "penstock/stages/decode/testing/test_chain.h"
+#include "penstock/stages/decode/image_chain/testing/test_chain.h"
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
-#include "penstock/stages/decode/testing/image_chains.h"
+#include "penstock/stages/decode/image_chain/testing/image_chains.h"
 
 #include "absl/strings/str_cat.h"
 #include "penstock/memory/check.h"
-#include "penstock/stages/decode/jpeg_cuda/jpeg_samples.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_samples.h"
 #include "penstock/stages/random.h"
 
 namespace penstock {

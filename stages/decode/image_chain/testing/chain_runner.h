@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "penstock/memory/device.h"
-#include "penstock/stages/decode/testing/test_chain.h"
+#include "penstock/stages/decode/image_chain/testing/test_chain.h"
 #include "penstock/stages/device_stage.h"
 
 namespace penstock {

@@ -1,6 +1,6 @@
 // The two passes over lists of taps, as kernels do them, against the host stages one after the
 // other. Runs on the host.
-#include "penstock/stages/decode/image_geometry.cuh"
+#include "penstock/stages/decode/image_chain/image_geometry.cuh"
 
 #include <algorithm>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "penstock/stages/decode/testing/test_chain.h"
+#include "penstock/stages/decode/image_chain/testing/test_chain.h"
 #include "penstock/stages/random.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "penstock/stages/decode/image_chain_kernels.h"
+#include "penstock/stages/decode/image_chain/image_chain_kernels.h"
 
 namespace penstock::image_chain {
 
