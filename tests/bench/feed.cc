@@ -1,25 +1,15 @@
 #include "penstock/tests/bench/feed.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "penstock/memory/status_macros.h"
+#include "penstock/tests/bench/figures.h"
 
 namespace penstock::bench {
 namespace {
-
-double CpuSeconds() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // The value below which `part` of them lie; sorts them.
 double Quantile(std::vector<double>& values, double part) {

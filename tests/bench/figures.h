@@ -1,6 +1,8 @@
 // What the benchmarks of this folder share.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -23,6 +25,16 @@ double Seconds(Work work) {
   const absl::Time start = absl::Now();
   work();
   return absl::ToDoubleSeconds(absl::Now() - start);
+}
+
+// That this process has used so far, of all its threads.
+inline double CpuSeconds() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 // The best of several runs.

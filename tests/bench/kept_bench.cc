@@ -4,24 +4,27 @@
 //   kept_bench FOLDER [SAMPLES [BATCH [EPOCHS [THREADS]]]]
 //
 // Makes files in FOLDER, runs the recipe of an image classifier over them, and prints one line.
-#include <sys/resource.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "penstock/graphs/pipeline.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/stages/transform/normalize_stage.h"
 #include "penstock/stages/transform/random_horizontal_flip_stage.h"
 #include "penstock/stages/transform/random_resized_crop_stage.h"
+#include "penstock/tests/bench/figures.h"
 #include "penstock/tests/testing/fake_stages.h"
 
 namespace penstock::testing {
 namespace {
 
+// One fills the cache; its last batches are found from within the next one on.
+constexpr int kWarmEpochs = 2;
 constexpr int kHeight = 124, kWidth = 128;  // As many bytes as a photograph of 500 x 375 has.
 
 // As large a descriptor as a JPEG's, and no work.
@@ -38,34 +41,57 @@ class IdleDecoder final
   absl::Status Enqueue(const DeviceCall&) const override { return absl::OkStatus(); }
 };
 
-double CpuSeconds() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 std::string Text(const std::string& folder, int samples, int batch) {
-  return absl::StrCat(
-      "order { shuffle: FULL } batches_in_flight: 8\n"
-      "node { stage { [type.googleapis.com/penstock.testing.ReadFake] { root: '",
-      folder, "' count: ", samples,
-      " } } }\n"
-      "node { stage { [type.googleapis.com/penstock.Cache] { place: DEVICE bytes: 4294967296 } } "
-      "}\n"
-      "node { stage { [type.googleapis.com/penstock.testing.DecodeFake] { device: DEVICE } } }\n"
-      "node { stage { [type.googleapis.com/penstock.RandomResizedCrop] { height: 224 width: 224 } "
-      "} "
-      "}\n"
-      "node { stage { [type.googleapis.com/penstock.RandomHorizontalFlip] { } } }\n"
-      "node { stage { [type.googleapis.com/penstock.Collate] { batch_size: ",
-      batch,
-      " tail: DROP } } }\n"
-      "node { stage { [type.googleapis.com/penstock.Upload] { } } }\n"
-      "node { stage { [type.googleapis.com/penstock.Normalize] { mean: [0.5, 0.5, 0.5] "
-      "std: [0.2, 0.2, 0.2] dtype: FLOAT16 } } }\n");
+  return absl::StrReplaceAll(
+      R"pb(
+        order { shuffle: FULL }
+        batches_in_flight: 8
+        node {
+          stage {
+            [type.googleapis.com/penstock.testing.ReadFake] { root: "$folder" count: $samples }
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.Cache] { place: DEVICE bytes: 4294967296 }
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.testing.DecodeFake] { device: DEVICE }
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.RandomResizedCrop] { height: 224 width: 224 }
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.RandomHorizontalFlip] {}
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.Collate] { batch_size: $batch tail: DROP }
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.Upload] {}
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.Normalize] {
+              mean: [ 0.5, 0.5, 0.5 ]
+              std: [ 0.2, 0.2, 0.2 ]
+              dtype: FLOAT16
+            }
+          }
+        }
+      )pb",
+      {{"$folder", folder}, {"$samples", absl::StrCat(samples)}, {"$batch", absl::StrCat(batch)}});
 }
 
 absl::Status TakeEpoch(Pipeline& pipeline) {
@@ -86,24 +112,24 @@ absl::Status Run(const std::string& folder, int samples, int batch, int epochs, 
                             ParseGraph(Text(folder, samples, batch), "bench", {}, registry));
   PipelineOptions options;
   options.registry = &registry;
-  options.epochs = epochs + 2;
+  options.epochs = kWarmEpochs + epochs;
   options.threads = threads;
   SimOptions sim;
   sim.name = "host";
   options.devices = {SimDevice::Create(sim)};
   PENSTOCK_ASSIGN_OR_RETURN(const auto pipeline, Pipeline::Create(graph, options));
-  for (int epoch = 0; epoch < 2; ++epoch) PENSTOCK_RETURN_IF_ERROR(TakeEpoch(*pipeline));
-  const double cpu = CpuSeconds();
+  for (int epoch = 0; epoch < kWarmEpochs; ++epoch) PENSTOCK_RETURN_IF_ERROR(TakeEpoch(*pipeline));
+  const double cpu = bench::CpuSeconds();
   const absl::Time start = absl::Now();
   const int64_t hits = pipeline->Stats().cache_hits;
   for (int epoch = 0; epoch < epochs; ++epoch) PENSTOCK_RETURN_IF_ERROR(TakeEpoch(*pipeline));
   const double taken = static_cast<double>(epochs) * (samples / batch * batch);
   const RunStatistics s = pipeline->Stats();
-  std::printf(
-      "%.0f samples: %.2f us of CPU each, %.0f samples/s, %ld hits; tasks %.2f us, device's "
+  absl::PrintF(
+      "%.0f samples: %.2f us of CPU each, %.0f samples/s, %d hits; tasks %.2f us, device's "
       "thread %.2f us\n",
-      taken, (CpuSeconds() - cpu) / taken * 1e6, taken / absl::ToDoubleSeconds(absl::Now() - start),
-      static_cast<long>(s.cache_hits - hits),  // NOLINT(google-runtime-int): printf's.
+      taken, (bench::CpuSeconds() - cpu) / taken * 1e6,
+      taken / absl::ToDoubleSeconds(absl::Now() - start), s.cache_hits - hits,
       s.stages[1].busy_s / static_cast<double>(s.stages[1].items) * 1e6,
       (s.queue_busy_seconds + s.queue_polling_seconds) / static_cast<double>(s.samples) * 1e6);
   return absl::OkStatus();

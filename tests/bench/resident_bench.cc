@@ -7,8 +7,6 @@
 //   tmpfs)
 //
 // A consumer waits for each batch on a stream of its own and releases it. Prints one line a figure.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -21,20 +19,12 @@
 #include "penstock/graphs/pipeline.h"
 #include "penstock/memory/open_device.h"
 #include "penstock/memory/status_macros.h"
+#include "penstock/tests/bench/figures.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kWarmEpochs = 3, kCifarEpochs = 300;
-
-double CpuSeconds() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // What `epochs` epochs took once the run was steady.
 struct Figures {
@@ -77,7 +67,7 @@ absl::StatusOr<Figures> Run(const std::string& text, const std::string& device_n
       before = pipeline->Stats();
       figures.allocations = device->driver_allocations();
       start = absl::Now();
-      cpu = CpuSeconds();
+      cpu = bench::CpuSeconds();
       continue;
     }
     batch->WaitOn(stream->ref());
@@ -87,7 +77,7 @@ absl::StatusOr<Figures> Run(const std::string& text, const std::string& device_n
   }
   PENSTOCK_RETURN_IF_ERROR(device->Synchronize(stream->ref()));
   figures.seconds = absl::ToDoubleSeconds(absl::Now() - start);
-  figures.cpu = CpuSeconds() - cpu;
+  figures.cpu = bench::CpuSeconds() - cpu;
   const RunStatistics after = pipeline->Stats();
   figures.queue_busy = after.queue_busy_seconds - before.queue_busy_seconds;
   figures.queue_polling = after.queue_polling_seconds - before.queue_polling_seconds;
