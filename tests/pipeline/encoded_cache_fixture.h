@@ -1,0 +1,85 @@
+// What the tests of a Cache of encoded samples share: files of one size, and a graph over them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gtest/gtest.h"
+#include "penstock/tests/pipeline/run.h"
+#include "penstock/tests/testing/fake_stages.h"
+
+namespace penstock::testing {
+
+// A file takes 8 + 9 * 10 * 3 bytes, and two more up to a multiple of 16.
+inline constexpr int kImages = 21, kHeight = 9, kWidth = 10, kFileBytes = 278, kPlaceBytes = 288;
+inline constexpr int kBatch = 4, kEpochs = 4;
+// Arenas as small as they get: the simulated device fills its memory when it gives it out.
+inline constexpr int64_t kDeviceBytes = 40 << 20;
+
+class EncodedCacheFixture : public ::testing::Test {
+ protected:
+  EncodedCacheFixture() : root_(NewTestFolder("cache")), registry_(MakeTestRegistry()) {
+    for (int i = 0; i < kImages; ++i) Write(i, kFakeGood);
+    options_.registry = &registry_;
+    options_.epochs = kEpochs;
+    options_.max_device_bytes = kDeviceBytes;
+  }
+  void Write(int i, FakeKind kind) const {
+    WriteFile(absl::StrCat(root_, "/", i, ".fake"), EncodeFake({kind, kHeight, kWidth, i}));
+  }
+  // `cache`: options of a Cache; "": none.
+  std::string Text(const std::string& cache, const std::string& decode = "device: DEVICE") const {
+    const std::string node =
+        cache.empty() ? ""
+                      : absl::StrCat("node { stage { [type.googleapis.com/penstock.Cache] { ",
+                                     cache, " } } }");
+    return absl::StrReplaceAll(
+        R"pb(
+          order { shuffle: FULL }
+          batches_in_flight: 2
+          seed: 7
+          node {
+            stage {
+              [type.googleapis.com/penstock.testing.ReadFake] { root: "$root" count: 21 }
+            }
+          } $cache
+          node {
+            stage {
+              [type.googleapis.com/penstock.testing.DecodeFake] { $decode }
+            }
+          }
+          node {
+            stage {
+              [type.googleapis.com/penstock.testing.CropFake] { height: 8 width: 9 }
+            }
+          }
+          node {
+            stage {
+              [type.googleapis.com/penstock.Collate] { batch_size: 4 }
+            }
+          }
+          node {
+            stage {
+              [type.googleapis.com/penstock.Upload] {}
+            }
+          }
+          node {
+            stage {
+              [type.googleapis.com/penstock.Normalize] {
+                mean: [ 0.485, 0.456, 0.406 ]
+                std: [ 0.229, 0.224, 0.225 ]
+              }
+            }
+          }
+        )pb",
+        {{"$root", root_}, {"$cache", node}, {"$decode", decode}});
+  }
+
+  std::string root_;
+  Registry registry_;
+  PipelineOptions options_;
+};
+
+}  // namespace penstock::testing
