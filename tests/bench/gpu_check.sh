@@ -31,8 +31,7 @@ check() {
 # A pipeline in a static outlives CUDA, and a forked child leaves it alone: exit code 0 and nothing on
 # stderr, 25 times each way.
 exits_quietly() {
-  local i
-  for i in $(seq 25); do
+  for _ in $(seq 25); do
     "$bundle/bin/exit_probe" "$bundle/graphs/cifar10_train.textproto" "$bundle/data/cifar10_sample" \
       cuda:0 "$1" 2>"$data/stderr" || return
     if [ -s "$data/stderr" ]; then cat "$data/stderr" && return 1; fi

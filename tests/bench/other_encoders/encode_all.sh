@@ -14,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 out=$work/other_jpegs
 mkdir "$out"
-cd "$work"
+cd "$work" || exit
 
 # encode NAME COMMAND...: COMMAND writes $out/NAME.jpg.
 encode() {
@@ -104,4 +104,5 @@ gs -q -dBATCH -dNOPAUSE -sDEVICE=jpeg -g300x200 -sOutputFile="$out/ghostscript.j
 
 [ ! -e missing ] || sort missing | uniq -c >&2
 tar -C "$work" -czf "$archive" other_jpegs
-echo "$(ls "$out" | wc -l) files, $(stat -c %s "$archive") bytes: $archive"
+files=("$out"/*)
+echo "${#files[@]} files, $(stat -c %s "$archive") bytes: $archive"
