@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/types/span.h"
+
 namespace penstock {
 namespace {
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "absl/types/span.h"
 #include "penstock/memory/slab.h"
 #include "penstock/scheduler/batch_work.h"
 #include "penstock/scheduler/execution_plan.h"

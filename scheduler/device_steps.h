@@ -11,7 +11,6 @@
 #include "absl/types/span.h"
 #include "penstock/memory/device.h"
 #include "penstock/scheduler/batch_work.h"
-#include "penstock/scheduler/counters.h"
 #include "penstock/scheduler/execution_plan.h"
 #include "penstock/scheduler/gather_steps.h"
 #include "penstock/scheduler/slab_tables.h"

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "penstock/memory/status_macros.h"
 #include "penstock/scheduler/scheduler.h"
 
 namespace penstock {

@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <new>
-#include <tuple>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"

@@ -1,7 +1,6 @@
 #include "penstock/tests/testing/fake_stages.h"
 
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -140,11 +139,6 @@ void FakeDecoderLog::Add(int rows) {
 std::vector<int> FakeDecoderLog::rows_by_call() const {
   const std::lock_guard lock(mutex_);
   return rows_by_call_;
-}
-
-int64_t FakeDecoderLog::rows() const {
-  const std::lock_guard lock(mutex_);
-  return std::accumulate(rows_by_call_.begin(), rows_by_call_.end(), int64_t{0});
 }
 
 bool DecodeFakeSim::Describe(const FieldView& encoded, ImageSize, std::byte* descriptor) const {

@@ -96,7 +96,6 @@ class FakeDecoderLog {
   std::function<void()> on_kernel;
   void Add(int rows);
   std::vector<int> rows_by_call() const;  // In order of the calls.
-  int64_t rows() const;
 
  private:
   mutable std::mutex mutex_;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <tuple>
 #include <type_traits>
 
 #include "absl/types/span.h"

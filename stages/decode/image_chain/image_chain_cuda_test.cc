@@ -2,7 +2,6 @@
 // is no CUDA device.
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +10,6 @@
 #include "penstock/memory/cuda_device.h"
 #include "penstock/stages/decode/image_chain/testing/chain_runner.h"
 #include "penstock/stages/decode/image_chain/testing/image_chains.h"
-#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_samples.h"
-#include "penstock/stages/random.h"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,5 @@
 #include "penstock/stages/decode/jpeg_cuda/jpeg_descriptor.h"
 
-#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>

@@ -15,7 +15,6 @@ namespace penstock {
 inline constexpr uint32_t kJpegChunkBytes = 4096;
 // A subsequence: what a thread decodes by itself.
 inline constexpr uint32_t kSubsequenceBytes = 32;
-inline constexpr uint32_t kSubsequenceBits = kSubsequenceBytes * 8;
 inline constexpr uint32_t kSubsequenceWords = kSubsequenceBytes / 4;
 // Every segment (between restart markers) begins with a subsequence of its own, and at least one
 // subsequence before it is empty.

@@ -30,7 +30,6 @@ class JpegCall {
   absl::Status Synchronize() { return device_->Synchronize(stream_->ref()); }
   cudaStream_t stream() const;
   const JpegImages& images() const { return images_; }
-  std::byte* scratch() const { return scratch_.data(); }
 
   // Copies back what the last call has left, and waits for it.
   absl::Status Fetch();
