@@ -92,7 +92,8 @@ bool OutputPlanner::ChooseWhole() {
     if (whole) {
       plan.whole = *std::move(whole);
     } else {
-      note.why = "its device forms do not cover all stages in a row";
+      note.why =
+          WhyNotTiled(plan.chain, types_, 0, types_.size(), options_.device, *options_.registry);
     }
   }
   note.on_device = !plan.whole.empty();

@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace penstock {
 namespace {
 
@@ -52,6 +54,15 @@ std::optional<std::vector<DeviceStep>> Tile(const SampleChain& chain,
     step.stage = MakeForm(chain, types, b, first_end[b], kind, registry);
   }
   return tiles;
+}
+
+std::string WhyNotTiled(const SampleChain& chain, absl::Span<const std::string> types, size_t begin,
+                        size_t end, DeviceKind kind, const Registry& registry) {
+  size_t covered = end - 1;  // The most links from the front that have forms.
+  while (covered > begin && !Tile(chain, types, begin, covered, kind, registry)) --covered;
+  std::string why = absl::StrCat("no form on this device takes '", chain.links[covered].node, "' ");
+  if (covered > begin) absl::StrAppend(&why, "behind '", StepName(chain, begin, covered), "' ");
+  return why + "with these options";
 }
 
 }  // namespace penstock

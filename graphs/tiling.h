@@ -18,4 +18,8 @@ std::optional<std::vector<DeviceStep>> Tile(const SampleChain& chain,
                                             absl::Span<const std::string> types, size_t begin,
                                             size_t end, DeviceKind kind, const Registry& registry);
 
+// Why Tile gives nothing, for people: names the first link that no form can be found for.
+std::string WhyNotTiled(const SampleChain& chain, absl::Span<const std::string> types, size_t begin,
+                        size_t end, DeviceKind kind, const Registry& registry);
+
 }  // namespace penstock

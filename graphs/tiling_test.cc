@@ -23,8 +23,11 @@ class PickyForm final : public DeviceForm<DeviceKind::kSim, Host...> {
   absl::Status Enqueue(const DeviceCall&) const override { return absl::OkStatus(); }
 };
 
-// The steps that do "add", which adds `value`, and "trim"; nullopt if there are none.
-std::optional<Names> Steps(const Registry& registry, int32_t value) {
+// Of what AddAndTrim gives.
+Names Types() { return {"google.protobuf.Int32Value", "google.protobuf.UInt32Value"}; }
+
+// "add", which adds `value`, and "trim".
+SampleChain AddAndTrim(int32_t value) {
   SampleChain chain;
   const std::shared_ptr<SampleStage> add = std::make_shared<FakeAdd>();
   const std::shared_ptr<SampleStage> trim = std::make_shared<FakeTrim>();
@@ -34,8 +37,12 @@ std::optional<Names> Steps(const Registry& registry, int32_t value) {
   EXPECT_TRUE(trim->Init(google::protobuf::UInt32Value()).ok());
   chain.links.push_back({.node = "add", .stage = add, .random_key = 0, .out = {}});
   chain.links.push_back({.node = "trim", .stage = trim, .random_key = 0, .out = {}});
-  const Names types = {"google.protobuf.Int32Value", "google.protobuf.UInt32Value"};
-  const auto steps = Tile(chain, types, 0, 2, DeviceKind::kSim, registry);
+  return chain;
+}
+
+// The steps that do AddAndTrim(value); nullopt if there are none.
+std::optional<Names> Steps(const Registry& registry, int32_t value) {
+  const auto steps = Tile(AddAndTrim(value), Types(), 0, 2, DeviceKind::kSim, registry);
   if (!steps) return std::nullopt;
   Names names;
   for (const DeviceStep& step : *steps) names.push_back(step.name);
@@ -65,6 +72,17 @@ TEST(Tile, NeedsAFormOfEachStage) {
   Registry registry;
   registry.Add<SimForm<FakeAdd>>();
   EXPECT_EQ(Steps(registry, 1), std::nullopt);
+}
+
+TEST(Tile, NamesTheFirstStageWithoutAForm) {
+  const auto why = [&](const Registry& registry) {
+    return WhyNotTiled(AddAndTrim(0), Types(), 0, 2, DeviceKind::kSim, registry);
+  };
+  Registry registry;
+  registry.Add<PickyForm<FakeAdd, FakeTrim>>();
+  EXPECT_EQ(why(registry), "no form on this device takes 'add' with these options");
+  registry.Add<SimForm<FakeAdd>>();
+  EXPECT_EQ(why(registry), "no form on this device takes 'trim' behind 'add' with these options");
 }
 
 }  // namespace
