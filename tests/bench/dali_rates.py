@@ -12,7 +12,7 @@ import pathlib
 import sys
 import time
 
-BATCH = 256
+BATCH, WARM_UP_BATCHES = 256, 6
 SETTINGS = [  # Name, device, threads, share of the hardware decoder.
     ("mixed, 8 threads, hardware 0.9", "mixed", 8, 0.9),
     ("mixed, 4 threads, hardware 1.0", "mixed", 4, 1.0),
@@ -57,12 +57,14 @@ def make_pipeline(dali, files, device, threads, hardware):
 def rate(dali, files, seconds, device, threads, hardware):
     pipeline = make_pipeline(dali, files, device, threads, hardware)
     pipeline.build()
-    for _ in range(6):
+    for _ in range(WARM_UP_BATCHES):
         pipeline.run()
     start, batches = time.time(), 0
     while time.time() - start < seconds:
-        for output in pipeline.run():
-            output.as_cpu() if batches == 0 else None
+        outputs = pipeline.run()
+        if batches == 0:
+            for output in outputs:
+                output.as_cpu()
         batches += 1
     pipeline.run()[0].as_cpu()  # All before it is done then.
     return (batches + 1) * BATCH / (time.time() - start)
@@ -77,7 +79,8 @@ def main():
         return
     files = sorted(str(path) for path in folder.rglob("*.jpg"))
     for name, device, threads, hardware in SETTINGS:
-        print(f"DALI {dali.__version__}, {name}: {rate(dali, files, seconds, device, threads, hardware):.0f} images/s", flush=True)
+        images = rate(dali, files, seconds, device, threads, hardware)
+        print(f"DALI {dali.__version__}, {name}: {images:.0f} images/s", flush=True)
 
 
 if __name__ == "__main__":
