@@ -52,6 +52,18 @@ std::string DeviceLines(const std::vector<RunStatistics>& devices) {
   return text;
 }
 
+// Who decoded, and what was found in a Cache; nothing if there were no images to decode.
+std::string ImageLine(const RunStatistics& s) {
+  if (s.images_decoded_device + s.images_decoded_host == 0) return "";
+  std::string text = absl::StrCat("  decoded ", s.images_decoded_device, " images on the device, ",
+                                  s.images_decoded_host, " on the host");
+  if (s.images_repaired > 0) {
+    absl::StrAppend(&text, " (", s.images_repaired, " that the device found damaged)");
+  }
+  if (s.cache_hits > 0) absl::StrAppend(&text, "; ", s.cache_hits, " were kept by a Cache");
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string StartText(const RunStatistics& statistics, const PipelineInfo& pipeline,
@@ -77,6 +89,7 @@ std::string Summary(const RunStatistics& s, const std::vector<RunStatistics>& de
   absl::StrAppendFormat(&text, "  read %s, uploaded %s at %.2f GB/s, overlap %.0f %%\n",
                         Megabytes(s.bytes_read), Megabytes(s.bytes_uploaded), s.upload_gb_per_s,
                         s.overlap_fraction * 100);
+  absl::StrAppend(&text, ImageLine(s));
   if (devices.size() > 1) absl::StrAppend(&text, DeviceLines(devices));
   absl::StrAppend(&text, StageTable(s), "  verdict: ", s.verdict, "\n");
   return text;

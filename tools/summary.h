@@ -13,8 +13,8 @@ namespace penstock {
 std::string StartText(const RunStatistics& statistics, const PipelineInfo& pipeline,
                       const OutputInfo& output);
 
-// How much, how fast, by device if there are several, the table of stages, and the verdict. All end
-// with a line feed.
+// How much, how fast, who decoded, by device if there are several, the table of stages, and the
+// verdict. All end with a line feed.
 std::string Summary(const RunStatistics& statistics, const std::vector<RunStatistics>& devices);
 
 }  // namespace penstock
