@@ -104,7 +104,8 @@ absl::Status Scheduler::WarmUp() {
   Device& device = *resources_.queue->device();
   std::vector<std::shared_ptr<Event>> events;
   std::vector<std::shared_ptr<TimingEvent>> timing;
-  for (int i = 0; i < plan_.seats * kEventsASeat; ++i) {
+  // The device queue keeps the last one of each stream.
+  for (int i = 0; i < plan_.seats * kEventsASeat + plan_.streams; ++i) {
     PENSTOCK_ASSIGN_OR_RETURN(events.emplace_back(), device.AcquireEvent());
   }
   for (int i = 0; i < plan_.seats * kTimingEventsASeat; ++i) {

@@ -151,6 +151,16 @@ TEST_F(PlansTest, EveryUploadedByteIsWrittenOnce) {
   }
 }
 
+TEST_F(PlansTest, MoreStreamsThanSeatsTakeNothingFromTheDriver) {
+  const std::string graph = absl::StrReplaceAll(
+      GraphText(root_, "device: DEVICE"),
+      {{"batch_size: 4", "batch_size: 1"}, {"Upload] {}", "Upload] { streams: 32 }"}});
+  const RunResult run = RunGraph(graph, options_);
+  ASSERT_TRUE(run.status.ok()) << run.status;
+  EXPECT_EQ(run.batches.size(), 69u);
+  EXPECT_EQ(run.statistics.driver_allocations_after_warmup, 0);
+}
+
 TEST_F(PlansTest, BatchStageWorksOnTheHostAndCountsItsWrites) {
   const std::string add =
       "node { stage { [type.googleapis.com/penstock.testing.AddToBatch] { amount: 3 } } }";
