@@ -87,6 +87,8 @@ class Scheduler {
                 const std::function<void()>& end);
   void EndRead(const Chunk& chunk, const std::function<void(const Chunk&)>& emit);
   void Sample(const Chunk& chunk);
+  // After Cancel() steps may have been left out: the later ones pass the batch through.
+  void FailIfCancelled(BatchWork& work) const;
   void PrepareUpload(BatchWork& work);
   void Upload(const EnvelopePtr& envelope, std::function<void()> end);
   bool IsTimed(const BatchWork& work) const;

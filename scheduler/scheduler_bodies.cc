@@ -76,7 +76,7 @@ void Scheduler::ReadRows(const EnvelopePtr& envelope, const std::function<void(c
                          const std::function<void()>& end) {
   BatchWork& work = *envelope->work;
   const int rows = work.count();
-  if (cancelled_) work.Fail(0, absl::CancelledError("the pipeline was cancelled"));
+  FailIfCancelled(work);
   if (work.failed() || rows == 0) {
     work.remaining = 1;
     emit({envelope, 0, 0, absl::Now()});
@@ -106,6 +106,7 @@ void Scheduler::ReadRows(const EnvelopePtr& envelope, const std::function<void(c
 
 void Scheduler::EndRead(const Chunk& chunk, const std::function<void(const Chunk&)>& emit) {
   BatchWork& work = *chunk.envelope->work;
+  FailIfCancelled(work);  // Then nothing may have been read.
   // A task for each would cost more than what is left to do.
   if (host_.reads_finished_rows()) {
     Sample(chunk);
@@ -117,9 +118,13 @@ void Scheduler::EndRead(const Chunk& chunk, const std::function<void(const Chunk
   emit({chunk.envelope, 0, 0, chunk.ready});
 }
 
+void Scheduler::FailIfCancelled(BatchWork& work) const {
+  if (cancelled_) work.Fail(0, absl::CancelledError("the pipeline was cancelled"));
+}
+
 void Scheduler::Sample(const Chunk& chunk) {
   BatchWork& work = *chunk.envelope->work;
-  if (cancelled_) work.Fail(0, absl::CancelledError("the pipeline was cancelled"));
+  FailIfCancelled(work);
   if (work.failed() || chunk.end == chunk.begin) return;
   host_.Process(chunk);
   if (plan_.gather == nullptr) return;

@@ -47,7 +47,7 @@ void Scheduler::OnReport(const EnvelopePtr& envelope, absl::Status status) {
 
 void Scheduler::Repair(const Chunk& chunk) {
   BatchWork& work = *chunk.envelope->work;
-  if (cancelled_) work.Fail(0, absl::CancelledError("the pipeline was cancelled"));
+  FailIfCancelled(work);
   if (!work.failed()) host_.Repair(chunk);
   if (--work.remaining > 0) return;
   if (work.failed()) return std::exchange(work.end_upload, nullptr)();

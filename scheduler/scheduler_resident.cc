@@ -36,7 +36,7 @@ void Scheduler::Rows(const Chunk& chunk) {
 void Scheduler::FillRows(const Chunk& chunk) {
   const absl::Time start = absl::Now();
   BatchWork& work = *chunk.envelope->work;
-  if (cancelled_) work.Fail(0, absl::CancelledError("the pipeline was cancelled"));
+  FailIfCancelled(work);
   if (!work.failed()) {
     work.spec.Ids(chunk.begin,
                   absl::MakeSpan(work.ids).subspan(chunk.begin, chunk.end - chunk.begin));
