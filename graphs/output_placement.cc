@@ -158,6 +158,8 @@ absl::Status OutputPlanner::LayOut() {
     const int64_t fit = kDecoderSlabBytes / static_cast<int64_t>(layout.host_bytes());
     plan.seats = static_cast<int>(std::clamp(fit, kMinDecoderSeats, kMaxDecoderSeats));
   }
+  // More would have nothing to do, but an arena each.
+  plan.streams = std::min(plan.streams, plan.seats);
   plan.least_arena_bytes = LeastArenaBytes(plan);
   plan.arena_bytes = std::max(plan.arena_bytes, plan.least_arena_bytes);
   return absl::OkStatus();
