@@ -73,9 +73,10 @@ TEST_F(CachePlaceTest, TheHostPlanKeepsThemOnTheHost) {
 TEST_F(CachePlaceTest, ArenasTakeWhatIsLeft) {
   const PlannedOutput all = Plan(1000);
   EXPECT_EQ(all.plan.arena_bytes, size_t{64} << 20);
-  planner_.max_device_bytes = Others(all.plan) - 4 * (1 << 20);
+  EXPECT_EQ(all.plan.streams, 2);  // One each for two batches in flight.
+  planner_.max_device_bytes = Others(all.plan) - 2 * (int64_t{1} << 20);
   EXPECT_EQ(Plan(1000).plan.arena_bytes, size_t{63} << 20);
-  planner_.max_device_bytes = Others(all.plan) - 4 * (int64_t{56} << 20);
+  planner_.max_device_bytes = Others(all.plan) - 2 * (int64_t{56} << 20);
   EXPECT_EQ(Plan(1000).plan.arena_bytes, size_t{8} << 20);
   planner_.max_device_bytes -= 1;
   const auto graph = ParseGraph(Text("bytes: 1000"), "test.textproto", {}, registry_);

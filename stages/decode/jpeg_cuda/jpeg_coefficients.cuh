@@ -38,7 +38,8 @@ __device__ inline Subsequence Inspect(const JpegBatch& batch, const Group& group
 }
 
 // Decodes what begins in subsequence `column` of the staged ones. Reports codes that are none, and
-// blocks that take more bits than there are.
+// blocks that take more bits than there are. kDcOnly: of the coefficients only DC is kept.
+template <bool kDcOnly>
 __device__ inline void DecodeSubsequence(const JpegBatch& batch, const Group& group,
                                          const Subsequence& sub, int column,
                                          const CanonicalTable* canonical, DecodeShared& shared) {
@@ -69,11 +70,12 @@ __device__ inline void DecodeSubsequence(const JpegBatch& batch, const Group& gr
     const uint32_t one = position + FirstStep(steps), two = position + SecondStep(steps);
     const uint32_t size_one = entry >> 5 & 15, size_two = entry >> 21 & 15;
     const bool takes_two = (one & stop) == 0 && two != one;
-    if (size_one != 0) {
+    // Behind DC the index is 1, and behind nothing else.
+    if (size_one != 0 && (!kDcOnly || one >> kPositionIndexShift == 1)) {
       out[shared.positions[(one >> kPositionIndexShift) - 1]] =
           static_cast<int16_t>(Extend(window, steps & 31, size_one));
     }
-    if (takes_two && size_two != 0) {
+    if (!kDcOnly && takes_two && size_two != 0) {
       out[shared.positions[(two >> kPositionIndexShift) - 1]] =
           static_cast<int16_t>(Extend(window, steps >> 16 & 31, size_two));
     }
@@ -105,6 +107,7 @@ __device__ inline void DecodeSubsequence(const JpegBatch& batch, const Group& gr
 }
 
 // The coefficients of the group's blocks, DC values still as differences.
+template <bool kDcOnly>
 __device__ inline void DecodeGroup(const JpegBatch& batch, const Group& group,
                                    const CanonicalTable* canonical, DecodeShared& shared) {
   const JpegImage& image = group.image;
@@ -128,7 +131,7 @@ __device__ inline void DecodeGroup(const JpegBatch& batch, const Group& group,
     const int column = static_cast<int>(threadIdx.x);
     if (column < count) {
       const Subsequence sub = Inspect(batch, group, f + column, used);
-      DecodeSubsequence(batch, group, sub, column, canonical, shared);
+      DecodeSubsequence<kDcOnly>(batch, group, sub, column, canonical, shared);
     }
   }
 }

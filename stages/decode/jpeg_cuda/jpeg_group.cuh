@@ -70,4 +70,13 @@ __device__ inline Group FindGroup(const JpegBatch& batch, uint32_t item) {
           .luma_blocks = image.mcu_blocks - (image.components - 1)};
 }
 
+// Whether there are samples to be made of it. If not, it matters for the DC values of those behind
+// it, and for damage.
+__device__ inline bool IsWanted(const Group& group) {
+  const JpegGeometry& g = group.image.geometry;
+  const auto first = static_cast<uint32_t>(g.first_row * g.mcus_across);
+  const auto end = static_cast<uint32_t>(g.end_row * g.mcus_across);
+  return group.first_mcu < end && group.first_mcu + group.mcus > first;
+}
+
 }  // namespace penstock::jpeg_device
