@@ -46,7 +46,7 @@ class CudaJpegTest : public CudaPipelineTest {
     options_.registry = nullptr;
     options_.epochs = kEpochs;
   }
-  std::string Text(const std::string& device, const std::string& cache) const {
+  std::string JpegText(const std::string& device, const std::string& cache) const {
     const std::string node =
         cache.empty() ? ""
                       : absl::StrCat("node { stage { [type.googleapis.com/penstock.Cache] { ",
@@ -71,7 +71,7 @@ class CudaJpegTest : public CudaPipelineTest {
     if (host_.batches.empty()) {
       PipelineOptions options = options_;
       options.devices.clear();
-      host_ = RunGraph(Text("HOST", ""), options);
+      host_ = RunGraph(JpegText("HOST", ""), options);
       EXPECT_EQ(host_.status, absl::OkStatus());
     }
     return host_;
@@ -81,7 +81,7 @@ class CudaJpegTest : public CudaPipelineTest {
     const auto device = OpenDevice("cuda:0");
     EXPECT_TRUE(device.ok()) << device.status();
     options_.devices = {*device};
-    const auto graph = ParseGraph(Text("DEVICE", cache), "test", {});
+    const auto graph = ParseGraph(JpegText("DEVICE", cache), "test", {});
     EXPECT_TRUE(graph.ok()) << graph.status();
     const auto pipeline = Pipeline::Create(*graph, options_);
     EXPECT_TRUE(pipeline.ok()) << pipeline.status();

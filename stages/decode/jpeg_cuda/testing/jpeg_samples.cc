@@ -70,6 +70,26 @@ void ReadAllRows(jpeg_decompress_struct& info, std::vector<RawPlane>& planes,
   }
 }
 
+// Whoever sets a jump's target has no variables that a jump out of this could spoil.
+[[gnu::noinline]] void StartRawPlanes(jpeg_decompress_struct& info, std::vector<RawPlane>& planes,
+                                      std::vector<JSAMPROW> (&rows)[3]) {
+  jpeg_read_header(&info, TRUE);
+  info.raw_data_out = TRUE;
+  info.dct_method = JDCT_ISLOW;
+  info.out_color_space = info.jpeg_color_space;
+  jpeg_start_decompress(&info);
+  planes.resize(info.num_components);
+  for (int c = 0; c < info.num_components; ++c) {
+    const jpeg_component_info& component = info.comp_info[c];
+    const int mcu_width = info.max_h_samp_factor * DCTSIZE;
+    const int mcus = (static_cast<int>(info.image_width) + mcu_width - 1) / mcu_width;
+    planes[c].stride = mcus * component.h_samp_factor * DCTSIZE;
+    planes[c].rows = static_cast<int>(info.total_iMCU_rows) * component.v_samp_factor * DCTSIZE;
+    planes[c].samples.resize(size_t{1} * planes[c].stride * planes[c].rows);
+    rows[c].resize(component.v_samp_factor * DCTSIZE);
+  }
+}
+
 }  // namespace
 
 std::string JpegSample::ToString() const {
@@ -129,21 +149,7 @@ std::vector<RawPlane> ReadRawPlanes(absl::Span<const std::byte> file) {
     return {};
   }
   jpeg_mem_src(&info, Data(file), file.size());
-  jpeg_read_header(&info, TRUE);
-  info.raw_data_out = TRUE;
-  info.dct_method = JDCT_ISLOW;
-  info.out_color_space = info.jpeg_color_space;
-  jpeg_start_decompress(&info);
-  planes.resize(info.num_components);
-  for (int c = 0; c < info.num_components; ++c) {
-    const jpeg_component_info& component = info.comp_info[c];
-    const int mcu_width = info.max_h_samp_factor * DCTSIZE;
-    const int mcus = (static_cast<int>(info.image_width) + mcu_width - 1) / mcu_width;
-    planes[c].stride = mcus * component.h_samp_factor * DCTSIZE;
-    planes[c].rows = static_cast<int>(info.total_iMCU_rows) * component.v_samp_factor * DCTSIZE;
-    planes[c].samples.resize(size_t{1} * planes[c].stride * planes[c].rows);
-    rows[c].resize(component.v_samp_factor * DCTSIZE);
-  }
+  StartRawPlanes(info, planes, rows);
   ReadAllRows(info, planes, rows);
   jpeg_destroy_decompress(&info);
   return planes;
