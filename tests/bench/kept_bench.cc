@@ -123,7 +123,8 @@ absl::Status Run(const std::string& folder, int samples, int batch, int epochs, 
   const absl::Time start = absl::Now();
   const int64_t hits = pipeline->Stats().cache_hits;
   for (int epoch = 0; epoch < epochs; ++epoch) PENSTOCK_RETURN_IF_ERROR(TakeEpoch(*pipeline));
-  const auto taken = static_cast<double>(epochs * (samples / batch * batch));
+  const int whole_batches = samples / batch;
+  const auto taken = static_cast<double>(int64_t{epochs} * whole_batches * batch);
   const RunStatistics s = pipeline->Stats();
   absl::PrintF(
       "%.0f samples: %.2f us of CPU each, %.0f samples/s, %d hits; tasks %.2f us, device's "

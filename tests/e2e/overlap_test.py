@@ -21,6 +21,8 @@ SIDE = 1024
 BYTES = BATCH * SIDE * SIDE * 3
 COPY_S = BYTES / (GB_PER_S * 1e9)
 TOTAL_S = BATCHES * COPY_S  # Of copies, and of compute.
+MOST_S = 1.1 * TOTAL_S
+LEAST_OVERLAP = 0.9
 ATTEMPTS = 3
 
 
@@ -36,11 +38,10 @@ class OverlapTest(unittest.TestCase):
         for number in range(BATCHES // EPOCHS * BATCH):
             with open(os.path.join(cls.folder.name, f"gray/{number:04d}.jpg"), "wb") as file:
                 file.write(content.getvalue())
-        cls.stats = cls.measure()
-        for _ in range(ATTEMPTS - 1):
-            if cls.stats["seconds"] < 1.1 * TOTAL_S:
+        for _ in range(ATTEMPTS):
+            cls.stats = cls.measure()
+            if cls.stats["seconds"] < MOST_S and cls.stats["overlap_fraction"] > LEAST_OVERLAP:
                 break
-            cls.stats = min(cls.stats, cls.measure(), key=lambda stats: stats["seconds"])
 
     @classmethod
     def measure(cls):
@@ -62,8 +63,8 @@ class OverlapTest(unittest.TestCase):
         self.assertEqual(self.stats["batches"], BATCHES)
         self.assertGreaterEqual(self.stats["bytes_uploaded"], BATCHES * BYTES)
         self.assertGreaterEqual(self.stats["seconds"], TOTAL_S)
-        self.assertLess(self.stats["seconds"], 1.1 * TOTAL_S, self.stats["verdict"])
-        self.assertGreater(self.stats["overlap_fraction"], 0.9)
+        self.assertLess(self.stats["seconds"], MOST_S, self.stats["verdict"])
+        self.assertGreater(self.stats["overlap_fraction"], LEAST_OVERLAP)
 
     def test_one_stream_without_overlap_takes_twice_that(self):
         output = subprocess.check_output(
