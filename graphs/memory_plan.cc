@@ -118,10 +118,8 @@ MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerO
   MemoryNeed need;
   for (const PlannedOutput& output : outputs) {
     const ExecutionPlan& plan = output.plan;
-    const int64_t slabs = Signed(plan.layout.host_bytes()) * plan.seats;
-    (plan.memory == HostMemory::kPinned ? need.pinned : need.pageable) += slabs;
-    need.device += Signed(plan.layout.device_bytes()) * plan.seats +
-                   Signed(plan.arena_bytes + plan.scratch_bytes) * plan.streams;
+    (plan.memory == HostMemory::kPinned ? need.pinned : need.pageable) += Signed(plan.host_bytes());
+    need.device += Signed(plan.device_bytes());
     const int64_t rows = Signed(plan.cache.bytes());
     AddCache(plan.cache.place, rows, need);
     if (plan.cache.place == CachePlace::kPinned && plan.cache.map_file) need.mapped += rows;

@@ -1,6 +1,5 @@
 // The part of OutputPlanner that a Cache node asks for: what is kept, where, and the gather form.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -14,7 +13,6 @@ namespace penstock {
 namespace {
 
 constexpr size_t kRowAlignment = 16;  // Vector loads of the kernels.
-constexpr double kSigmas = 6;         // Of the mean size, where some samples stand for all.
 
 // Batches of kept samples come so fast that the hand-over takes longer than the work: many are
 // kept in flight unless the graph says how many, as long as they are small.
@@ -127,8 +125,7 @@ CachePlace OutputPlanner::ChooseEncodedPlace(int64_t all_bytes, std::string& why
     why = absl::StrCat("the stages before Collate run on the host: ", out_.note.why);
     return CachePlace::kHost;
   }
-  const auto taken = static_cast<int64_t>(plan.layout.device_bytes()) * plan.seats +
-                     static_cast<int64_t>(plan.arena_bytes + plan.scratch_bytes) * plan.streams;
+  const auto taken = static_cast<int64_t>(plan.device_bytes());
   int64_t device = options_.max_device_bytes;
   if (options_.free_device_bytes > 0 && (device == 0 || options_.free_device_bytes < device)) {
     device = options_.free_device_bytes;
@@ -142,8 +139,7 @@ CachePlace OutputPlanner::ChooseEncodedPlace(int64_t all_bytes, std::string& why
             ? absl::StrCat(all, ", the device has ", std::max<int64_t>(0, device - taken))
             : absl::StrCat(all, ", more than `bytes`");
   const int64_t kept = std::min(all_bytes, settings_.cache_bytes) * options_.devices;
-  const int64_t slabs =
-      static_cast<int64_t>(plan.layout.host_bytes()) * plan.seats * options_.devices;
+  const int64_t slabs = static_cast<int64_t>(plan.host_bytes()) * options_.devices;
   const MemoryLimit* const nearest = options_.machine.nearest();
   int64_t room = options_.max_pinned_bytes;
   if (nearest != nullptr && (room == 0 || nearest->bytes / options_.local_world.ranks < room)) {
@@ -169,11 +165,8 @@ absl::Status OutputPlanner::PlaceEncodedCache() {
   PENSTOCK_ASSIGN_OR_RETURN(const SampleSizes sizes, MeasureSamples());
   if (sizes.samples == 0) return absl::OkStatus();
   // Of few all were looked at; else the mean is not far from that of those.
-  const double error =
-      sizes.looked_at == sizes.samples
-          ? 0
-          : kSigmas * sizes.sigma / std::sqrt(static_cast<double>(sizes.looked_at));
-  const double each = sizes.mean + error + static_cast<double>(EncodedCache::kAlignment);
+  const double mean = sizes.looked_at == sizes.samples ? sizes.mean : sizes.MostOf(sizes.looked_at);
+  const double each = mean + static_cast<double>(EncodedCache::kAlignment);
   const auto all = static_cast<int64_t>(each * static_cast<double>(sizes.samples));
   EncodedCachePlan& cache = plan.encoded_cache;
   std::string& why = out_.note.cache_why;
@@ -193,10 +186,7 @@ void OutputPlanner::LayOutGather() {
   plan.entries = layout.AddTable(plan.gather->entry_bytes());
   if (!plan.resident()) layout.encoded = plan.cache.pitch * static_cast<size_t>(plan.batch_size);
   layout.outputs = static_cast<size_t>(plan.output().bytes() * plan.batch_size);
-  if (plan.resident() && !graph_.config().has_batches_in_flight()) {
-    const int64_t fit = kSeatBytes / static_cast<int64_t>(layout.device_bytes());
-    plan.seats = static_cast<int>(std::clamp(fit, kMinSeats, kMaxSeats));
-  }
+  if (plan.resident()) ChooseSeats(layout.device_bytes(), kSeatBytes, kMinSeats, kMaxSeats);
 }
 
 }  // namespace penstock

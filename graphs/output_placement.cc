@@ -154,15 +154,21 @@ absl::Status OutputPlanner::LayOut() {
     plan.arena_bytes = std::clamp(layout.encoded * kArenaPerEncodedByte, kMinEncodedArenaBytes,
                                   kMaxEncodedArenaBytes);
   }
-  if (plan.has_encoded_part() && !graph_.config().has_batches_in_flight()) {
-    const int64_t fit = kDecoderSlabBytes / static_cast<int64_t>(layout.host_bytes());
-    plan.seats = static_cast<int>(std::clamp(fit, kMinDecoderSeats, kMaxDecoderSeats));
+  if (plan.has_encoded_part()) {
+    ChooseSeats(layout.host_bytes(), kDecoderSlabBytes, kMinDecoderSeats, kMaxDecoderSeats);
   }
   // More would have nothing to do, but an arena each.
   plan.streams = std::min(plan.streams, plan.seats);
   plan.least_arena_bytes = LeastArenaBytes(plan);
   plan.arena_bytes = std::max(plan.arena_bytes, plan.least_arena_bytes);
   return absl::OkStatus();
+}
+
+// As many as fit into `all_bytes`, within bounds; unless the graph says how many.
+void OutputPlanner::ChooseSeats(size_t seat_bytes, int64_t all_bytes, int64_t least, int64_t most) {
+  if (graph_.config().has_batches_in_flight()) return;
+  const int64_t fit = all_bytes / static_cast<int64_t>(seat_bytes);
+  out_.plan.seats = static_cast<int>(std::clamp(fit, least, most));
 }
 
 // Only what the device needs has a table: views and Params of the links that it runs, row lists,
@@ -190,7 +196,12 @@ void OutputPlanner::AddTables() {
   if (reports_status) plan.status = layout.AddTable(sizeof(int32_t));
 }
 
-absl::StatusOr<SampleSizes> OutputPlanner::MeasureSamples() const {
+double SampleSizes::MostOf(int64_t count) const {
+  return mean + kSigmas * sigma / std::sqrt(static_cast<double>(count));
+}
+
+absl::StatusOr<SampleSizes> OutputPlanner::MeasureSamples() {
+  if (sizes_) return *sizes_;
   const Source& source = *out_.plan.source;
   SampleSizes sizes;
   sizes.samples = source.size().value_or(0);
@@ -218,14 +229,15 @@ absl::StatusOr<SampleSizes> OutputPlanner::MeasureSamples() const {
   const auto looked_at = static_cast<double>(sizes.looked_at);
   sizes.mean = sum / looked_at;
   sizes.sigma = std::sqrt(std::max(0.0, squares / looked_at - sizes.mean * sizes.mean));
+  sizes_ = sizes;
   return sizes;
 }
 
-absl::StatusOr<size_t> OutputPlanner::EncodedBytes() const {
+absl::StatusOr<size_t> OutputPlanner::EncodedBytes() {
   const auto batch = static_cast<double>(out_.plan.batch_size);
   PENSTOCK_ASSIGN_OR_RETURN(const SampleSizes sizes, MeasureSamples());
   if (sizes.samples == 0) return static_cast<size_t>(out_.plan.batch_size) * (size_t{64} << 10);
-  const double bytes = batch * (sizes.mean + kSigmas * sizes.sigma / std::sqrt(batch)) + batch * 16;
+  const double bytes = batch * sizes.MostOf(out_.plan.batch_size) + batch * 16;
   return AlignUp(static_cast<size_t>(bytes), kSlabAlignment);
 }
 

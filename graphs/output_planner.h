@@ -1,6 +1,7 @@
 // OutputPlanner: plans the way from a source to one terminal node. Private to graphs/.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace penstock {
 struct SampleSizes {
   int64_t samples = 0, looked_at = 0;
   double mean = 0, sigma = 0;  // Of one.
+
+  // What the mean of `count` samples does not exceed, but about once in 10^9 times.
+  double MostOf(int64_t count) const;
 };
 
 // The steps are called in the order in which they stand here, each only if no fault was found
@@ -50,8 +54,9 @@ class OutputPlanner {
   std::string WhyNotOnDevice(Place& asked, int& asking_node) const;
   absl::Status LayOut();
   void AddTables();
-  absl::StatusOr<SampleSizes> MeasureSamples() const;
-  absl::StatusOr<size_t> EncodedBytes() const;
+  absl::StatusOr<SampleSizes> MeasureSamples();
+  absl::StatusOr<size_t> EncodedBytes();
+  void ChooseSeats(size_t seat_bytes, int64_t all_bytes, int64_t least, int64_t most);
 
   const Graph& graph_;
   const ValidGraph& valid_;
@@ -65,6 +70,7 @@ class OutputPlanner {
   std::vector<int> link_nodes_;     // Node indices of the chain's links.
   int source_node_ = -1, collate_node_ = -1, cache_node_ = -1;
   SampleSpec spec_;
+  std::optional<SampleSizes> sizes_;  // Looked at once.
 };
 
 }  // namespace penstock

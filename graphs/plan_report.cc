@@ -90,12 +90,11 @@ std::string PlanReport(const PlannedOutput& output) {
                   plan.devices > 1 ? absl::StrCat(" on each of ", plan.devices, " devices") : "",
                   "\n");
   absl::StrAppend(&text, plan.memory == HostMemory::kPinned ? "  pinned   " : "  pageable ",
-                  BytesText(plan.layout.host_bytes() * plan.seats),
+                  BytesText(plan.host_bytes()),
                   plan.or_pageable ? ", pageable where that is refused\n" : "\n");
-  const size_t arenas = (plan.arena_bytes + plan.scratch_bytes) * plan.streams;
-  absl::StrAppend(&text, "  device   ", BytesText(plan.layout.device_bytes() * plan.seats + arenas),
-                  ", ", plan.streams, " streams");
-  if (arenas > 0) {
+  absl::StrAppend(&text, "  device   ", BytesText(plan.device_bytes()), ", ", plan.streams,
+                  " streams");
+  if (plan.all_arena_bytes() > 0) {
     absl::StrAppend(&text, " with ", BytesText(plan.arena_bytes + plan.scratch_bytes),
                     " of scratch each");
   }

@@ -88,6 +88,14 @@ std::vector<int> NearCpus(int ordinal) {
   return ParseCpuList(list);
 }
 
+absl::Status Copy(const CudaDevice& device, std::byte* to, const std::byte* from, size_t bytes,
+                  StreamRef stream, cudaMemcpyKind kind, absl::string_view call) {
+  PENSTOCK_ASSIGN_OR_RETURN(cudaStream_t handle, CudaHandle(stream));
+  const CudaScope scope = device.Enter();
+  PENSTOCK_RETURN_IF_ERROR(scope.status());
+  return CudaStatus(cudaMemcpyAsync(to, from, bytes, kind, handle), call);
+}
+
 }  // namespace
 
 CudaDevice::CudaDevice(int ordinal, const CudaContext& context, std::vector<int> near_cpus)
@@ -241,29 +249,20 @@ absl::StatusOr<Buffer> CudaDevice::AllocateDevice(size_t bytes) {
 
 absl::Status CudaDevice::CopyToDevice(std::byte* to, const std::byte* from, size_t bytes,
                                       StreamRef stream) {
-  PENSTOCK_ASSIGN_OR_RETURN(cudaStream_t handle, CudaHandle(stream));
-  const CudaScope scope = Enter();
-  PENSTOCK_RETURN_IF_ERROR(scope.status());
-  return CudaStatus(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, handle),
-                    "cudaMemcpyAsync to the device");
+  return Copy(*this, to, from, bytes, stream, cudaMemcpyHostToDevice,
+              "cudaMemcpyAsync to the device");
 }
 
 absl::Status CudaDevice::CopyToHost(std::byte* to, const std::byte* from, size_t bytes,
                                     StreamRef stream) {
-  PENSTOCK_ASSIGN_OR_RETURN(cudaStream_t handle, CudaHandle(stream));
-  const CudaScope scope = Enter();
-  PENSTOCK_RETURN_IF_ERROR(scope.status());
-  return CudaStatus(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, handle),
-                    "cudaMemcpyAsync to the host");
+  return Copy(*this, to, from, bytes, stream, cudaMemcpyDeviceToHost,
+              "cudaMemcpyAsync to the host");
 }
 
 absl::Status CudaDevice::CopyOnDevice(std::byte* to, const std::byte* from, size_t bytes,
                                       StreamRef stream) {
-  PENSTOCK_ASSIGN_OR_RETURN(cudaStream_t handle, CudaHandle(stream));
-  const CudaScope scope = Enter();
-  PENSTOCK_RETURN_IF_ERROR(scope.status());
-  return CudaStatus(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, handle),
-                    "cudaMemcpyAsync on the device");
+  return Copy(*this, to, from, bytes, stream, cudaMemcpyDeviceToDevice,
+              "cudaMemcpyAsync on the device");
 }
 
 absl::Status CudaDevice::Occupy(StreamRef stream, absl::Duration duration) {

@@ -7,11 +7,10 @@
 namespace penstock {
 namespace {
 
-RowShape ShapeOf(const DeviceStep& step, const SlabTables& tables, const BatchWork& work, int row) {
+RowShape ShapeOf(const DeviceStep& step, const BatchWork& work, int row) {
   RowShape shape;
   if (step.descriptors != kNoTable) {
-    shape.descriptor = tables.At<std::byte>(*work.seat, step.descriptors).host +
-                       row * step.stage->descriptor_bytes();
+    shape.descriptor = step.HostDescriptor(*work.seat, row);
   }
   shape.regions = absl::MakeConstSpan(work.rows[row].resolved.region)
                       .subspan(step.begin, step.end - step.begin + 1);
@@ -27,16 +26,15 @@ size_t BetweenBytes(const ExecutionPlan& plan, const DeviceStep& step, const Res
                  kBetweenAlignment);
 }
 
-ArenaNeed::ArenaNeed(const ExecutionPlan& plan, const SlabTables& tables,
-                     const std::vector<DeviceStep>& steps)
-    : plan_(plan), tables_(tables), steps_(steps), scratch_(steps.size()), sums_(steps.size()) {}
+ArenaNeed::ArenaNeed(const ExecutionPlan& plan, const std::vector<DeviceStep>& steps)
+    : plan_(plan), steps_(steps), scratch_(steps.size()), sums_(steps.size()) {}
 
 bool ArenaNeed::TryAdd(const BatchWork& work, int row) {
   size_t between = between_, most = 0;
   for (size_t i = 0; i < steps_.size(); ++i) {
     const DeviceStep& step = steps_[i];
     between += BetweenBytes(plan_, step, work.rows[row].resolved);
-    sums_[i] = scratch_[i] + step.stage->row_scratch_bytes(ShapeOf(step, tables_, work, row));
+    sums_[i] = scratch_[i] + step.stage->row_scratch_bytes(ShapeOf(step, work, row));
     most = std::max(most, sums_[i]);
   }
   // Steps run one after the other: their scratch is the same memory.

@@ -11,7 +11,6 @@
 #include "penstock/memory/slab.h"
 #include "penstock/scheduler/batch_work.h"
 #include "penstock/scheduler/execution_plan.h"
-#include "penstock/scheduler/slab_tables.h"
 
 namespace penstock {
 
@@ -25,8 +24,7 @@ size_t BetweenBytes(const ExecutionPlan& plan, const DeviceStep& step, const Res
 class ArenaNeed {
  public:
   // Both must outlive it. `steps`: the plan's `whole` or `behind`.
-  ArenaNeed(const ExecutionPlan& plan, const SlabTables& tables,
-            const std::vector<DeviceStep>& steps);
+  ArenaNeed(const ExecutionPlan& plan, const std::vector<DeviceStep>& steps);
 
   // Adds a row, whose regions and descriptors are settled, if the arena then still holds all of
   // them. Else nothing changes.
@@ -39,7 +37,6 @@ class ArenaNeed {
  private:
   static constexpr size_t kFewSteps = 4;
   const ExecutionPlan& plan_;
-  const SlabTables& tables_;
   const std::vector<DeviceStep>& steps_;
   size_t between_ = 0;
   // By step: of all rows so far, and with the next one.

@@ -29,6 +29,18 @@ struct CopyRange {
   size_t bytes = 0;
 };
 
+// Adds `copy`; if it goes on where the last one ends, as a part of that.
+inline void AppendCopy(const CopyRange& copy, std::vector<CopyRange>& copies) {
+  if (!copies.empty()) {
+    CopyRange& last = copies.back();
+    if (last.to + last.bytes == copy.to && last.from + last.bytes == copy.from) {
+      last.bytes += copy.bytes;
+      return;
+    }
+  }
+  copies.push_back(copy);
+}
+
 struct RowWork {
   Sample sample;
   Resolved resolved;

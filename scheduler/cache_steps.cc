@@ -16,11 +16,6 @@ bool CacheSteps::Find(RowWork& row) const {
   return true;
 }
 
-std::byte* CacheSteps::Descriptor(const BatchWork& work, int row) const {
-  const DeviceStep& first = plan_.whole.front();
-  return work.seat->host + first.descriptors + row * first.stage->descriptor_bytes();
-}
-
 void CacheSteps::Take(BatchWork& work, int row) const {
   RowWork& r = work.rows[row];
   for (size_t i = 0; i < plan_.fixed.size(); ++i) {
@@ -34,7 +29,7 @@ void CacheSteps::Take(BatchWork& work, int row) const {
   field.address = r.place != nullptr ? reinterpret_cast<uint64_t>(r.place) : r.entry->address;
   r.sample.size[plan_.field] = r.entry->size;
   if (plan_.whole.empty() || r.entry->host_form) return;
-  std::memcpy(Descriptor(work, row), cache_.Descriptor(r.sample.id),
+  std::memcpy(plan_.whole.front().HostDescriptor(*work.seat, row), cache_.Descriptor(r.sample.id),
               plan_.whole.front().stage->descriptor_bytes());
 }
 
@@ -48,7 +43,9 @@ EncodedCache::Sample CacheSteps::Known(const BatchWork& work, int row) const {
   known.view_bytes = field.bytes;
   known.size = r.sample.size[plan_.field];
   known.host_form = r.refused;
-  if (!plan_.whole.empty() && !r.refused) known.descriptor = Descriptor(work, row);
+  if (!plan_.whole.empty() && !r.refused) {
+    known.descriptor = plan_.whole.front().HostDescriptor(*work.seat, row);
+  }
   for (size_t i = 0; i < plan_.fixed.size(); ++i) {
     known.fixed[i] = work.seat->host + plan_.fixed[i].table + row * plan_.fixed[i].spec.bytes();
   }
@@ -60,7 +57,8 @@ void CacheSteps::Keep(BatchWork& work, int row) const {
   if (r.entry != nullptr || cache_.on_device()) return;
   if (!plan_.whole.empty() && !r.in_encoded_part) {  // Then nobody has asked yet.
     r.refused = !plan_.whole.front().stage->Describe(
-        r.sample.fields[plan_.field], r.sample.size[plan_.field], Descriptor(work, row));
+        r.sample.fields[plan_.field], r.sample.size[plan_.field],
+        plan_.whole.front().HostDescriptor(*work.seat, row));
   }
   cache_.Keep(Known(work, row), r.place != nullptr ? r.place : r.extent.memory->data());
 }
@@ -76,12 +74,7 @@ void CacheSteps::PrepareFill(BatchWork& work) const {
     // Padded alike here and there.
     const size_t bytes = AlignUp(static_cast<size_t>(r.bytes), EncodedCache::kAlignment);
     work.filling.push_back(row);
-    CopyRange* const last = work.fills.empty() ? nullptr : &work.fills.back();
-    if (last != nullptr && last->to + last->bytes == to && last->from + last->bytes == from) {
-      last->bytes += bytes;
-    } else {
-      work.fills.push_back({to, from, bytes});
-    }
+    AppendCopy({to, from, bytes}, work.fills);
   }
 }
 

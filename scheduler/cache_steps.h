@@ -39,7 +39,6 @@ class CacheSteps {
 
  private:
   EncodedCache::Sample Known(const BatchWork& work, int row) const;
-  std::byte* Descriptor(const BatchWork& work, int row) const;
 
   const ExecutionPlan& plan_;
   EncodedCache& cache_;

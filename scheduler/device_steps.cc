@@ -26,9 +26,7 @@ absl::StatusOr<std::unique_ptr<DeviceSteps>> DeviceSteps::Create(Device& device,
   return steps;
 }
 
-size_t DeviceSteps::device_bytes() const {
-  return lanes_.size() * (plan_.scratch_bytes + plan_.arena_bytes);
-}
+size_t DeviceSteps::device_bytes() const { return plan_.all_arena_bytes(); }
 
 void DeviceSteps::Prepare(BatchWork& work) const {
   if (gather_ != nullptr) return;
@@ -53,7 +51,7 @@ std::vector<Wave> DeviceSteps::PlaceWaves(const std::vector<DeviceStep>& steps,
                                           absl::Span<const int32_t> rows, BatchWork& work) const {
   std::vector<Wave> waves;
   if (steps.empty() || rows.empty()) return waves;
-  ArenaNeed need(plan_, tables_, steps);
+  ArenaNeed need(plan_, steps);
   size_t begin = 0;
   const auto end_wave = [&](size_t end) {
     waves.push_back({static_cast<int>(end - begin), need.scratch_at()});
@@ -91,13 +89,7 @@ std::vector<CopyRange> DeviceSteps::Copies(const BatchWork& work) const {
   const SlabLayout& layout = plan_.layout;
   std::vector<CopyRange> copies;
   const auto add = [&](size_t offset, size_t bytes) {
-    if (bytes == 0) return;
-    // Neighbouring ranges go up as one.
-    if (!copies.empty() && copies.back().from + copies.back().bytes == seat.host + offset) {
-      copies.back().bytes += bytes;
-    } else {
-      copies.push_back({seat.device + offset, seat.host + offset, bytes});
-    }
+    if (bytes > 0) AppendCopy({seat.device + offset, seat.host + offset, bytes}, copies);
   };
   if (plan_.tables_in_place()) {
     add(layout.encoded_at(), work.encoded_used);
@@ -161,7 +153,7 @@ std::vector<CopyRange> DeviceSteps::PrepareRepaired(BatchWork& work) const {
   waves.of_finished = PlaceWaves(plan_.behind, waves.finished, work);
   std::vector<CopyRange> copies;
   const auto add = [&](size_t offset, size_t bytes) {
-    copies.push_back({seat.device + offset, seat.host + offset, bytes});
+    AppendCopy({seat.device + offset, seat.host + offset, bytes}, copies);
   };
   add(plan_.finished_rows, work.count() * sizeof(int32_t));
   for (const DeviceStep& step : plan_.behind) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "penstock/memory/device.h"
+#include "penstock/memory/seat.h"
 #include "penstock/memory/slab.h"
 #include "penstock/stages/batch_stage.h"
 #include "penstock/stages/device_stage.h"
@@ -41,6 +42,11 @@ struct DeviceStep {
   size_t begin = 0, end = 0;
   std::shared_ptr<DeviceStage> stage;
   size_t descriptors = kNoTable;  // Table offset.
+
+  // A row's, where the host writes it. Of a step that has descriptors.
+  std::byte* HostDescriptor(const Seat& seat, int row) const {
+    return seat.host + descriptors + row * stage->descriptor_bytes();
+  }
 };
 
 // Rows that are kept for the whole run, in the order of their ids: those of [0, samples). Filled
@@ -121,6 +127,10 @@ struct ExecutionPlan {
   bool tables_in_place() const { return gather != nullptr && memory == HostMemory::kPinned; }
   // A batch is nothing but a launch: nothing is read, nothing goes up.
   bool only_launches() const { return resident() && tables_in_place(); }
+  // What a run takes for its batches, caches apart: in host memory, and on each device.
+  size_t host_bytes() const { return layout.host_bytes() * seats; }
+  size_t all_arena_bytes() const { return (scratch_bytes + arena_bytes) * streams; }
+  size_t device_bytes() const { return layout.device_bytes() * seats + all_arena_bytes(); }
   // The delivered tensor's spec, of one sample.
   const FieldSpec& output() const { return chain.spec(chain.links.size()); }
   // "decode_image+center_crop": links [begin, end).

@@ -66,6 +66,9 @@ class HostSteps {
 
  private:
   void RunBatchSteps(BatchWork& work) const;
+  // Calls body(worker), and counts its time, its scratch memory and `items` rows.
+  template <class Body>
+  void WithWorker(const Chunk& chunk, int items, Body body) const;
   // Calls body(row, worker) for the rows of a chunk, and fails the work with what it gives. Counts
   // `items` rows.
   template <class Body>

@@ -29,17 +29,24 @@ void HostSteps::GiveBack(std::unique_ptr<ChainWorker> worker) const {
 }
 
 template <class Body>
-void HostSteps::ForEachRow(const Chunk& chunk, int items, Body body) const {
+void HostSteps::WithWorker(const Chunk& chunk, int items, Body body) const {
   const absl::Time start = absl::Now();
-  BatchWork& work = *chunk.envelope->work;
   auto worker = TakeWorker();
   const int64_t scratch_before = worker->scratch_bytes;
-  for (int row = chunk.begin; row < chunk.end && !work.failed(); ++row) {
-    if (absl::Status s = body(row, *worker); !s.ok()) FailRow(work, row, s);
-  }
-  work.scratch_writes += worker->scratch_bytes - scratch_before;
+  body(*worker);
+  chunk.envelope->work->scratch_writes += worker->scratch_bytes - scratch_before;
   GiveBack(std::move(worker));
   counters_.host.Add(absl::Now() - start, start - chunk.ready, items);
+}
+
+template <class Body>
+void HostSteps::ForEachRow(const Chunk& chunk, int items, Body body) const {
+  BatchWork& work = *chunk.envelope->work;
+  WithWorker(chunk, items, [&](ChainWorker& worker) {
+    for (int row = chunk.begin; row < chunk.end && !work.failed(); ++row) {
+      if (absl::Status s = body(row, worker); !s.ok()) FailRow(work, row, s);
+    }
+  });
 }
 
 bool HostSteps::Settle(const Chunk& chunk) const {
@@ -125,13 +132,11 @@ bool HostSteps::TakesHostForm(BatchWork& work, int row) const {
   RowWork& r = work.rows[row];
   const DeviceStep& first = plan_.whole.front();
   if (r.entry == nullptr) {
-    std::byte* const descriptor =
-        work.seat->host + first.descriptors + row * first.stage->descriptor_bytes();
     r.refused = !first.stage->Describe(r.sample.fields[plan_.field], r.sample.size[plan_.field],
-                                       descriptor);
+                                       first.HostDescriptor(*work.seat, row));
     if (r.refused) return true;
   }
-  return !ArenaNeed(plan_, tables_, plan_.whole).TryAdd(work, row);
+  return !ArenaNeed(plan_, plan_.whole).TryAdd(work, row);
 }
 
 absl::Status HostSteps::SettleRow(BatchWork& work, int row, ChainWorker& worker) const {
@@ -199,17 +204,13 @@ absl::Status HostSteps::RunHostForm(BatchWork& work, int row, ChainWorker& worke
 }
 
 void HostSteps::Repair(const Chunk& chunk) const {
-  const absl::Time start = absl::Now();
   BatchWork& work = *chunk.envelope->work;
-  auto worker = TakeWorker();
-  const int64_t scratch_before = worker->scratch_bytes;
-  for (int i = chunk.begin; i < chunk.end; ++i) {
-    const int row = work.to_repair[i];
-    if (absl::Status s = RepairRow(work, row, *worker); !s.ok()) FailRow(work, row, s);
-  }
-  work.scratch_writes += worker->scratch_bytes - scratch_before;
-  GiveBack(std::move(worker));
-  counters_.host.Add(absl::Now() - start, start - chunk.ready, chunk.end - chunk.begin);
+  WithWorker(chunk, chunk.end - chunk.begin, [&](ChainWorker& worker) {
+    for (int i = chunk.begin; i < chunk.end; ++i) {
+      const int row = work.to_repair[i];
+      if (absl::Status s = RepairRow(work, row, worker); !s.ok()) FailRow(work, row, s);
+    }
+  });
 }
 
 absl::Status HostSteps::RepairRow(BatchWork& work, int row, ChainWorker& worker) const {
