@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "penstock/tests/pipeline/run.h"
 #include "penstock/tests/testing/fake_stages.h"
@@ -35,46 +34,8 @@ class EncodedCacheFixture : public ::testing::Test {
         cache.empty() ? ""
                       : absl::StrCat("node { stage { [type.googleapis.com/penstock.Cache] { ",
                                      cache, " } } }");
-    return absl::StrReplaceAll(
-        R"pb(
-          order { shuffle: FULL }
-          batches_in_flight: 2
-          seed: 7
-          node {
-            stage {
-              [type.googleapis.com/penstock.testing.ReadFake] { root: "$root" count: 21 }
-            }
-          } $cache
-          node {
-            stage {
-              [type.googleapis.com/penstock.testing.DecodeFake] { $decode }
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.testing.CropFake] { height: 8 width: 9 }
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.Collate] { batch_size: 4 }
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.Upload] {}
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.Normalize] {
-                mean: [ 0.485, 0.456, 0.406 ]
-                std: [ 0.229, 0.224, 0.225 ]
-              }
-            }
-          }
-        )pb",
-        {{"$root", root_}, {"$cache", node}, {"$decode", decode}});
+    return FakeGraphText(
+        {.root = root_, .count = kImages, .seats = 2, .decode = decode, .cache = node});
   }
 
   std::string root_;

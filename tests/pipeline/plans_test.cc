@@ -20,46 +20,8 @@ constexpr int kImages = 23, kHeight = 8, kWidth = 9;
 
 std::string GraphText(const std::string& root, const std::string& decode = "",
                       const std::string& extra = "") {
-  return absl::StrReplaceAll(
-      R"pb(
-        order { shuffle: FULL }
-        batches_in_flight: 3
-        seed: 7
-        node {
-          stage {
-            [type.googleapis.com/penstock.testing.ReadFake] { root: "$root" count: 23 }
-          }
-        }
-        node {
-          stage {
-            [type.googleapis.com/penstock.testing.DecodeFake] { $decode }
-          }
-        }
-        node {
-          stage {
-            [type.googleapis.com/penstock.testing.CropFake] { height: 8 width: 9 }
-          }
-        }
-        node {
-          stage {
-            [type.googleapis.com/penstock.Collate] { batch_size: 4 }
-          }
-        } $extra
-        node {
-          stage {
-            [type.googleapis.com/penstock.Upload] {}
-          }
-        }
-        node {
-          stage {
-            [type.googleapis.com/penstock.Normalize] {
-              mean: [ 0.485, 0.456, 0.406 ]
-              std: [ 0.229, 0.224, 0.225 ]
-            }
-          }
-        }
-      )pb",
-      {{"$root", root}, {"$decode", decode}, {"$extra", extra}});
+  return FakeGraphText(
+      {.root = root, .count = kImages, .seats = 3, .decode = decode, .before_upload = extra});
 }
 
 class PlansTest : public ::testing::Test {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "penstock/tests/pipeline/run.h"
@@ -21,33 +20,19 @@ constexpr int kImages = 23;  // Batches of 4: the last one has 3.
 // Arenas as small as they get: the simulated device fills its memory when it gives it out.
 constexpr int64_t kDeviceBytes = 40 << 20;
 
-constexpr const char* kNormalize = R"pb(
-  node {
-    stage {
-      [type.googleapis.com/penstock.Normalize] {
-        mean: [ 0.485, 0.456, 0.406 ]
-        std: [ 0.229, 0.224, 0.225 ]
-      }
-    }
-  }
-)pb";
+std::string Normalize() { return std::string(kNormalizeNode); }
 // Two device steps: an image lies between them.
-constexpr const char* kCropNormalize = R"pb(
-  node {
-    name: "crop_again"
-    stage {
-      [type.googleapis.com/penstock.testing.CropFake] { height: 5 width: 4 }
-    }
-  }
-  node {
-    stage {
-      [type.googleapis.com/penstock.Normalize] {
-        mean: [ 0.485, 0.456, 0.406 ]
-        std: [ 0.229, 0.224, 0.225 ]
-      }
-    }
-  }
-)pb";
+std::string CropNormalize() {
+  return absl::StrCat(R"pb(
+                        node {
+                          name: "crop_again"
+                          stage {
+                            [type.googleapis.com/penstock.testing.CropFake] { height: 5 width: 4 }
+                          }
+                        }
+                      )pb",
+                      kNormalizeNode);
+}
 
 class RepairTest : public ::testing::Test {
  protected:
@@ -64,45 +49,16 @@ class RepairTest : public ::testing::Test {
     image.kind = kind;
     WriteFile(absl::StrCat(root_, "/", i, ".fake"), EncodeFake(image));
   }
-  std::string Text(const std::string& device, const std::string& behind = kNormalize,
+  std::string Text(const std::string& device, const std::string& behind = Normalize(),
                    const std::string& shuffle = "FULL") const {
-    return absl::StrReplaceAll(
-        R"pb(
-          order { shuffle: $shuffle }
-          batches_in_flight: 6
-          seed: 7
-          node {
-            stage {
-              [type.googleapis.com/penstock.testing.ReadFake] { root: "$root" count: 23 }
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.testing.DecodeFake] {
-                device: $device
-                scratch_a_line: 64
-              }
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.testing.CropFake] { height: 8 width: 9 }
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.Collate] { batch_size: 4 }
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.Upload] {}
-            }
-          } $behind)pb",
-        {{"$root", root_}, {"$device", device}, {"$behind", behind}, {"$shuffle", shuffle}});
+    return FakeGraphText({.root = root_,
+                          .count = kImages,
+                          .shuffle = shuffle,
+                          .decode = absl::StrCat("device: ", device, " scratch_a_line: 64"),
+                          .behind = behind});
   }
   // On the device, against the host plan: bytes and counts an epoch.
-  void ExpectRepaired(int repaired, int on_host, const std::string& behind = kNormalize) {
+  void ExpectRepaired(int repaired, int on_host, const std::string& behind = Normalize()) {
     const RunResult host = RunGraph(Text("HOST", behind), options_);
     const RunResult device = RunGraph(Text("DEVICE", behind), options_);
     ASSERT_TRUE(host.status.ok()) << host.status;
@@ -143,15 +99,15 @@ TEST_F(RepairTest, AllRowsOfAllBatches) {
 TEST_F(RepairTest, EachWayBehindUpload) {
   for (const int i : {0, 1, 5, 6, 22}) Write(i, kFakeDamaged);
   ExpectRepaired(5, 8, "");
-  ExpectRepaired(5, 8, kNormalize);
-  ExpectRepaired(5, 8, kCropNormalize);
+  ExpectRepaired(5, 8, Normalize());
+  ExpectRepaired(5, 8, CropNormalize());
 }
 
 // Rows of different waves had the same place between two steps; together they need their own.
 TEST_F(RepairTest, RowsOfDifferentWaves) {
   for (int i = 0; i < kImages; ++i) Write(i, kFakeDamaged);
-  const RunResult host = RunGraph(Text("HOST", kCropNormalize), options_);
-  const RunResult device = RunPlan(Text("DEVICE", kCropNormalize), options_,
+  const RunResult host = RunGraph(Text("HOST", CropNormalize()), options_);
+  const RunResult device = RunPlan(Text("DEVICE", CropNormalize()), options_,
                                    [](ExecutionPlan& plan) { plan.arena_bytes = 2560; });
   ASSERT_TRUE(device.status.ok()) << device.status;
   EXPECT_EQ(device.statistics.images_repaired, options_.epochs * kImages);
@@ -168,12 +124,12 @@ TEST_F(RepairTest, WhatTheHostCannotDecodeEitherIsTheSamplesError) {
   Write(9, kFakeBroken);
   Write(21, kFakeBroken);
   Write(4, kFakeDamaged);
-  const RunResult host = RunGraph(Text("HOST", kNormalize, "NONE"), options_);
+  const RunResult host = RunGraph(Text("HOST", Normalize(), "NONE"), options_);
   EXPECT_EQ(host.status,
             absl::DataLossError("node 'decode_fake', batch 2, sample '9.fake': broken"));
   for (const int threads : {1, 4}) {
     options_.threads = threads;
-    const RunResult device = RunGraph(Text("DEVICE", kNormalize, "NONE"), options_);
+    const RunResult device = RunGraph(Text("DEVICE", Normalize(), "NONE"), options_);
     EXPECT_EQ(device.status, host.status);
     EXPECT_EQ(device.batches.size(), 2u);
     EXPECT_EQ(device.Bytes("image"), host.Bytes("image"));

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "penstock/graphs/planner.h"
 #include "penstock/memory/status_macros.h"
 
@@ -60,6 +62,47 @@ std::vector<int64_t> RunResult::Ids(int64_t epoch) const {
     if (got.info.epoch == epoch) ids.insert(ids.end(), got.info.ids.begin(), got.info.ids.end());
   }
   return ids;
+}
+
+std::string FakeGraphText(const FakeGraph& graph) {
+  return absl::StrReplaceAll(
+      R"pb(
+        order { shuffle: $shuffle }
+        batches_in_flight: $seats
+        seed: 7
+        node {
+          stage {
+            [type.googleapis.com/penstock.testing.ReadFake] { root: "$root" count: $count }
+          }
+        } $cache
+        node {
+          stage {
+            [type.googleapis.com/penstock.testing.DecodeFake] { $decode }
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.testing.CropFake] { height: 8 width: 9 }
+          }
+        }
+        node {
+          stage {
+            [type.googleapis.com/penstock.Collate] { batch_size: 4 }
+          }
+        } $before_upload
+        node {
+          stage {
+            [type.googleapis.com/penstock.Upload] {}
+          }
+        } $nodes)pb",
+      {{"$shuffle", graph.shuffle},
+       {"$seats", absl::StrCat(graph.seats)},
+       {"$root", graph.root},
+       {"$count", absl::StrCat(graph.count)},
+       {"$cache", graph.cache},
+       {"$decode", graph.decode},
+       {"$before_upload", graph.before_upload},
+       {"$nodes", graph.behind}});
 }
 
 std::shared_ptr<SimDevice> HostDevice() {

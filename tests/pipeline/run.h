@@ -35,6 +35,32 @@ struct RunResult {
   std::vector<int64_t> Ids(int64_t epoch) const;
 };
 
+// Behind Upload: to float32.
+inline constexpr absl::string_view kNormalizeNode = R"pb(
+  node {
+    stage {
+      [type.googleapis.com/penstock.Normalize] {
+        mean: [ 0.485, 0.456, 0.406 ]
+        std: [ 0.229, 0.224, 0.225 ]
+      }
+    }
+  }
+)pb";
+
+// A graph over `count` fake images below `root`, decoded, cropped to 8 x 9, in batches of 4, with
+// seed 7.
+struct FakeGraph {
+  std::string root = "";
+  int count = 0;
+  int seats = 6;
+  std::string shuffle = "FULL";
+  std::string decode = "";             // Options of DecodeFake.
+  std::string cache = "";              // Nodes behind the source,
+  std::string before_upload = "";      // behind Collate,
+  std::string behind{kNormalizeNode};  // and behind Upload.
+};
+std::string FakeGraphText(const FakeGraph& graph);
+
 // A device without time, as --device=host.
 std::shared_ptr<SimDevice> HostDevice();
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "penstock/tests/pipeline/run.h"
@@ -41,40 +40,11 @@ class WavesTest : public ::testing::Test {
     WriteFile(absl::StrCat(root_, "/", i, ".fake"), EncodeFake({kFakeGood, height, 16, i}));
   }
   std::string Text(const std::string& device) const {
-    return absl::StrReplaceAll(
-        R"pb(
-          seed: 7
-          batches_in_flight: 6
-          node {
-            stage {
-              [type.googleapis.com/penstock.testing.ReadFake] { root: "$root" count: 8 }
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.testing.DecodeFake] {
-                device: $device
-                scratch_a_line: 64
-              }
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.testing.CropFake] { height: 8 width: 9 }
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.Collate] { batch_size: 4 }
-            }
-          }
-          node {
-            stage {
-              [type.googleapis.com/penstock.Upload] {}
-            }
-          }
-        )pb",
-        {{"$root", root_}, {"$device", device}});
+    return FakeGraphText({.root = root_,
+                          .count = kImages,
+                          .shuffle = "NONE",
+                          .decode = absl::StrCat("device: ", device, " scratch_a_line: 64"),
+                          .behind = ""});
   }
   // With an arena of that size besides what a call takes; the bytes must be the host plan's.
   RunResult Run(size_t arena_bytes) {
