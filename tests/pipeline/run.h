@@ -50,13 +50,13 @@ inline constexpr absl::string_view kNormalizeNode = R"pb(
 // A graph over `count` fake images below `root`, decoded, cropped to 8 x 9, in batches of 4, with
 // seed 7.
 struct FakeGraph {
-  std::string root = "";
+  std::string root = {};
   int count = 0;
   int seats = 6;
   std::string shuffle = "FULL";
-  std::string decode = "";             // Options of DecodeFake.
-  std::string cache = "";              // Nodes behind the source,
-  std::string before_upload = "";      // behind Collate,
+  std::string decode = {};             // Options of DecodeFake.
+  std::string cache = {};              // Nodes behind the source,
+  std::string before_upload = {};      // behind Collate,
   std::string behind{kNormalizeNode};  // and behind Upload.
 };
 std::string FakeGraphText(const FakeGraph& graph);
