@@ -3,10 +3,7 @@
 #include <map>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "penstock/memory/open_device.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/tools/flag_values.h"
 #include "penstock/tools/messages.h"
@@ -22,14 +19,14 @@ absl::Status SetVariable(const std::string& name, const std::string& value,
                    name == "data" ? " (--data PATH is short for --var data=PATH)" : ""));
 }
 
-// Of one name.
-absl::StatusOr<DeviceKind> PlannedKind(const std::string& name) {
-  if (name == "host" || name == "sim") return DeviceKind::kSim;
-  if (absl::StartsWith(name, "cuda:")) return DeviceKind::kCuda;
-  const absl::StatusOr<std::shared_ptr<Device>> opened = OpenDevice(name);
-  if (opened.ok()) return (*opened)->kind();
-  if (name == "auto") return DeviceKind::kSim;
-  return opened.status();
+void AddMemory(CLI::App& command, GraphFlags& flags) {
+  AddBytes(command, "--max_pinned", "Page-locked memory of the plan at most; 0: no budget [0]",
+           flags.max_pinned);
+  AddBytes(command, "--max_device", "Memory of the plan on each device at most; 0: no budget [0]",
+           flags.max_device);
+  AddInteger(command, "--local_world", 0, kMaxWorld,
+             "Processes like this one that share the machine's memory; 0: as the launcher says [0]",
+             flags.local_world);
 }
 
 }  // namespace
@@ -54,6 +51,7 @@ void AddGraphFlags(CLI::App& command, GraphFlags& flags) {
                   "with commas, take turns")
       ->type_name("auto|cuda:N|host|sim")
       ->capture_default_str();
+  AddMemory(command, flags);
 }
 
 absl::StatusOr<Graph> LoadGraph(const GraphFlags& flags) {
@@ -71,21 +69,6 @@ absl::StatusOr<Graph> LoadGraph(const GraphFlags& flags) {
     Print(absl::StrCat("no --data; using the small data set in ", *flags.sample_data, "\n"));
   }
   return LoadGraph(flags.graph, edits);
-}
-
-absl::StatusOr<PlannedDevices> PlanDevices(const std::string& names) {
-  const std::vector<std::string> list = absl::StrSplit(names, ',');
-  PlannedDevices planned;
-  for (const std::string& name : list) {
-    PENSTOCK_ASSIGN_OR_RETURN(const DeviceKind kind, PlannedKind(name));
-    if (&name == &list.front()) planned.kind = kind;
-    if (kind != planned.kind) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--device: \"", names, "\" mixes CUDA with the CPU; expected one kind"));
-    }
-  }
-  planned.count = static_cast<int64_t>(list.size());
-  return planned;
 }
 
 }  // namespace penstock

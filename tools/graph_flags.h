@@ -8,7 +8,6 @@
 
 #include "absl/status/statusor.h"
 #include "penstock/graphs/graph.h"
-#include "penstock/memory/stream.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's own.
 class App;
@@ -23,19 +22,16 @@ struct GraphFlags {
   std::vector<std::string> variables;      // --var name=value
   std::vector<std::string> overrides;      // --set node.field=value
   std::string device = "auto";
+  // What its plan may take.
+  int64_t max_pinned = 0, max_device = 0;  // Bytes; 0: no budget.
+  int64_t local_world = 0;                 // Processes on this machine; 0: as the launcher says.
 };
+
+inline constexpr int64_t kMaxWorld = 1'000'000;  // Processes of one job.
 
 void AddGraphFlags(CLI::App& command, GraphFlags& flags);
 
 // Errors are those of LoadGraph; InvalidArgument for a variable that is named twice.
 absl::StatusOr<Graph> LoadGraph(const GraphFlags& flags);
-
-// What `--device` means for a plan, without a run: CUDA need not be there to plan for "cuda:0", and
-// "auto" means CUDA where it is usable.
-struct PlannedDevices {
-  DeviceKind kind = DeviceKind::kSim;
-  int64_t count = 1;
-};
-absl::StatusOr<PlannedDevices> PlanDevices(const std::string& names);
 
 }  // namespace penstock

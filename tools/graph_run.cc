@@ -22,9 +22,9 @@ PipelineOptions MakeOptions(const RunFlags& flags) {
   options.rank = flags.rank;
   options.world = flags.world;
   options.threads = static_cast<int>(flags.threads);
-  options.max_pinned_bytes = flags.max_pinned;
-  options.max_device_bytes = flags.max_device;
-  options.local_world = flags.local_world;
+  options.max_pinned_bytes = flags.graph.max_pinned;
+  options.max_device_bytes = flags.graph.max_device;
+  options.local_world = flags.graph.local_world;
   options.check_leases = flags.check_leases;
   options.seed = flags.seed;
   options.epochs = flags.epochs;

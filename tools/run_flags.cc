@@ -11,7 +11,7 @@ namespace penstock {
 namespace {
 
 constexpr int64_t kMany = std::numeric_limits<int64_t>::max();
-constexpr int64_t kMaxEpochs = 1'000'000'000, kMaxWorld = 1'000'000, kMaxThreads = 4096;
+constexpr int64_t kMaxEpochs = 1'000'000'000, kMaxThreads = 4096;
 constexpr double kMaxGbPerS = 1e6, kMaxComputeMs = 3.6e6;  // An hour.
 
 uint64_t DrawSeed() {
@@ -36,7 +36,7 @@ void AddSeed(CLI::App& command, RunFlags& flags) {
       ->type_name("N|random");
 }
 
-// What part of the data, and how.
+// What part of the data, how, and how carefully.
 void AddRange(CLI::App& command, RunFlags& flags) {
   AddInteger(command, "--epochs", 0, kMaxEpochs, "Times to go over the data [1]", flags.epochs);
   AddInteger(command, "--max_batches", 0, kMany, "Ends the run after so many batches",
@@ -47,17 +47,6 @@ void AddRange(CLI::App& command, RunFlags& flags) {
   AddInteger(command, "--world", 1, kMaxWorld, "Processes that share each epoch [1]", flags.world);
   AddInteger(command, "--threads", 0, kMaxThreads,
              "Threads that work on samples; 0: what the machine allows [0]", flags.threads);
-}
-
-// What may be taken, and how carefully.
-void AddMemory(CLI::App& command, RunFlags& flags) {
-  AddBytes(command, "--max_pinned", "Page-locked memory of the plan at most; 0: no budget [0]",
-           flags.max_pinned);
-  AddBytes(command, "--max_device", "Memory of the plan on each device at most; 0: no budget [0]",
-           flags.max_device);
-  AddInteger(command, "--local_world", 0, kMaxWorld,
-             "Processes like this one that share the machine's memory; 0: as the launcher says [0]",
-             flags.local_world);
   command.add_flag("--check_leases", flags.check_leases,
                    "Finds who writes into a batch after releasing it; slow, for debugging");
 }
@@ -87,7 +76,6 @@ void AddOutputs(CLI::App& command, RunFlags& flags) {
 void AddRunFlags(CLI::App& command, RunFlags& flags) {
   AddGraphFlags(command, flags.graph);
   AddRange(command, flags);
-  AddMemory(command, flags);
   AddModel(command, flags);
   AddOutputs(command, flags);
   for (const char* planned : {"--trace", "--errors", "--save_state", "--resume"}) {

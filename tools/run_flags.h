@@ -19,8 +19,6 @@ struct RunFlags {
   bool seed_is_random = false;  // --seed=random: it was drawn.
   int64_t rank = 0, world = 1;
   int64_t threads = 0;
-  int64_t max_pinned = 0, max_device = 0;  // Bytes; 0: no budget.
-  int64_t local_world = 0;
   bool check_leases = false;
   std::string progress = "auto";
   std::string stats_json, dump_npy;  // Empty: not asked for.

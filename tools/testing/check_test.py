@@ -2,6 +2,7 @@
 """penstock check, show and stages."""
 
 import os
+import re
 import sys
 import unittest
 
@@ -69,6 +70,51 @@ class ShowTest(unittest.TestCase):
                  env=environment(LOCAL_WORLD_SIZE='2'))
     self.assertRegex(result.stdout,
                      r'nearest limit: .*, shared by 2 processes \(LOCAL_WORLD_SIZE\)')
+
+
+class BudgetTest(unittest.TestCase):
+  """Would it fit? What a run refuses, both commands refuse in its words."""
+
+  def setUp(self):
+    folder = Folder(self)
+    self.data, _ = folder.cifar10(20)
+    self.graph = folder.graph(*CIFAR10)
+
+  def say(self, command, *flags):
+    result = run(command, self.graph, '--data', self.data, '--device=sim', *flags)
+    return result.returncode, result.stderr
+
+  def test_both_refuse_as_the_run_does(self):
+    plan = run('show', self.graph, '--data', self.data, '--device=sim').stdout
+    pinned = int(re.search(r'(\d+) bytes \(\d+\.\d MiB\) pinned', plan)[1])
+    device = int(re.search(r'(\d+) bytes \(\d+\.\d MiB\) on the device', plan)[1])
+    for command in ('run', 'check', 'show'):
+      self.assertEqual(
+          self.say(command, f'--max_pinned={pinned}', f'--max_device={device}',
+                   '--local_world=1')[0], 0)
+    for flag, code in ((f'--max_pinned={pinned - 1}', 2), (f'--max_device={device - 1}', 2),
+                       ('--max_pinned=1.5GiB', 2), ('--local_world=-1', 2)):
+      refused = self.say('run', flag)
+      self.assertEqual(refused[0], code)
+      self.assertEqual(self.say('check', flag), refused)
+      self.assertEqual(self.say('show', flag), refused)
+
+  def test_the_machine_is_obeyed_where_its_sharers_are_named(self):
+    large = '--set=collate.batch_size=2000'
+    for command in ('check', 'show'):
+      code, errors = self.say(command, '--local_world=1000000', large)
+      self.assertEqual(code, 1)
+      self.assertIn('shared by 1000000 processes (local_world)', errors)
+      self.assertEqual(self.say(command, large), (0, ''))
+
+  def test_what_becomes_pageable_is_said(self):
+    code, errors = self.say('show', '--max_pinned=1KiB')
+    self.assertEqual(code, 2)
+    graph = Folder(self).graph(CIFAR10[0], CIFAR10[1], 'Pin { mode: AUTO }', CIFAR10[2])
+    result = run('show', graph, '--data', self.data, '--device=sim', '--max_pinned=1KiB')
+    self.assertEqual(result.returncode, 0)
+    self.assertRegex(result.stderr, r'^penstock: .*pageable memory.*--max_pinned')
+    self.assertIn(': 0 bytes (0.0 MiB) pinned', result.stdout)
 
 
 class StagesTest(unittest.TestCase):

@@ -53,7 +53,7 @@ class RunTest(unittest.TestCase):
     for flag in ('--data', '--var', '--set', '--device', '--sim_gb_per_s', '--epochs',
                  '--max_batches', '--seed', '--rank', '--world', '--threads', '--progress',
                  '--stats_json', '--dump_npy', '--compute_ms', '--max_pinned', '--max_device',
-                 '--check_leases'):
+                 '--local_world', '--check_leases'):
       self.assertIn(flag, help_text)
     self.assertNotIn('--trace', help_text)
 
