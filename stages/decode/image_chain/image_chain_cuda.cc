@@ -16,12 +16,6 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kAlignment = 256;
-
-constexpr size_t Aligned(size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 // What a form needs to know of its stages.
 struct ChainOptions {
   // Places in the sequence; -1: there is none.
@@ -56,33 +50,29 @@ class ImageChain {
                  .status = call.status}) {}
 
   cudaError_t Enqueue() const {
-    return options_.changes_geometry ? EnqueueChain() : EnqueueDecode();
-  }
-
- private:
-  cudaError_t EnqueueDecode() const {
-    const JpegPlanes* planes = nullptr;
-    if (const cudaError_t error = EnqueueJpegPlanes(images_, call_.scratch, stream_, &planes);
+    JpegDecoded decoded;
+    if (const cudaError_t error = EnqueueJpegPlanes(images_, call_.scratch, stream_, decoded);
         error != cudaSuccess) {
       return error;
     }
+    return options_.changes_geometry ? EnqueueChain(decoded) : EnqueueColour(decoded);
+  }
+
+ private:
+  cudaError_t EnqueueColour(const JpegDecoded& decoded) const {
     return LaunchJpegColour({.rows = images_.rows,
                              .count = images_.count,
                              .host_rows = images_.host_rows,
-                             .planes = planes,
+                             .planes = decoded.planes,
                              .pixels = images_.pixels,
                              .host_pixels = images_.host_pixels},
                             stream_);
   }
 
-  cudaError_t EnqueueChain() const {
+  cudaError_t EnqueueChain(const JpegDecoded& decoded) const {
     uint32_t results[NormalizeTable::kMaxChannels][256];
-    ImageChainWork work = Work(results);
+    const ImageChainWork work = Work(decoded, results);
     if (const cudaError_t error = LaunchImagePlan(work, stream_); error != cudaSuccess) {
-      return error;
-    }
-    if (const cudaError_t error = EnqueueJpegPlanes(images_, call_.scratch, stream_, &work.planes);
-        error != cudaSuccess) {
       return error;
     }
     if (const cudaError_t error = LaunchImageRows(work, stream_); error != cudaSuccess) {
@@ -91,11 +81,12 @@ class ImageChain {
     return LaunchImageColumns(work, stream_);
   }
 
-  ImageChainWork Work(uint32_t (*results)[256]) const {
+  ImageChainWork Work(const JpegDecoded& decoded, uint32_t (*results)[256]) const {
     ImageChainWork work = {.count = images_.count,
                            .rows = images_.rows,
                            .host_rows = images_.host_rows,
                            .descriptors = images_.descriptors,
+                           .planes = decoded.planes,
                            .pixels = images_.pixels,
                            .host_pixels = images_.host_pixels,
                            .out = call_.out().device,
@@ -106,7 +97,7 @@ class ImageChain {
                                         .random_crop = Params(options_.random_crop),
                                         .random_horizontal_flip = Params(options_.flip)},
                            .method = options_.method,
-                           .scratch = call_.scratch + DecoderBytes()};
+                           .scratch = decoded.end};
     if (const NormalizeTable* table = options_.normalize; table != nullptr) {
       for (int c = 0; c < NormalizeTable::kMaxChannels; ++c) {
         std::copy(table->bits[c].begin(), table->bits[c].end(), results[c]);
@@ -122,16 +113,6 @@ class ImageChain {
     return stage < 0 ? nullptr : call_.params[stage].device;
   }
 
-  size_t DecoderBytes() const {
-    size_t bytes = JpegCallScratchBytes(images_.count);
-    for (int32_t i = 0; i < images_.count; ++i) {
-      const int32_t row = images_.host_rows[i];
-      bytes +=
-          JpegImageScratchBytes(images_.host_descriptors[row], images_.host_pixels[row].region);
-    }
-    return Aligned(bytes);
-  }
-
   const ChainOptions& options_;
   const DeviceCall& call_;
   const cudaStream_t stream_;
@@ -145,7 +126,7 @@ class ImageChainCuda final
   using ImageChainForm<DeviceForm<DeviceKind::kCuda, Host...>, Host...>::ImageChainForm;
 
   size_t scratch_bytes(int64_t batch) const override {
-    return JpegCallScratchBytes(batch) + kAlignment + ImageChainCallBytes(batch);
+    return JpegCallScratchBytes(batch) + ImageChainCallBytes(batch);
   }
   size_t row_scratch_bytes(const RowShape& row) const override {
     const Region &pixels = row.regions[1], &out = row.regions.back();

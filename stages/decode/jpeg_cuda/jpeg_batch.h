@@ -50,6 +50,7 @@ struct JpegTotals {
 };
 
 struct JpegImages;
+struct JpegDecoded;
 
 // The call's input, and its scratch memory. Kernels get it by value.
 struct JpegBatch {
@@ -117,7 +118,7 @@ inline constexpr int kJpegSteps = 8;
 inline constexpr const char* kJpegStepNames[kJpegSteps] = {
     "clear", "layout", "tables", "unstuff", "synchronise", "fix", "decode", "status"};
 cudaError_t EnqueueJpegSteps(const JpegImages& images, std::byte* scratch, cudaStream_t stream,
-                             const cudaEvent_t* events, const JpegPlanes** planes);
+                             const cudaEvent_t* events, JpegDecoded& decoded);
 
 // Each puts one kernel, or two, into `stream`.
 cudaError_t LaunchJpegLayout(const JpegBatch& batch, cudaStream_t stream);

@@ -87,14 +87,14 @@ size_t JpegImageScratchBytes(const JpegDescriptor& descriptor, const Region& reg
 }
 
 cudaError_t EnqueueJpegSteps(const JpegImages& images, std::byte* scratch, cudaStream_t stream,
-                             const cudaEvent_t* events, const JpegPlanes** planes) {
+                             const cudaEvent_t* events, JpegDecoded& decoded) {
   JpegTotals totals;
   for (int32_t i = 0; i < images.count; ++i) {
     const int32_t row = images.host_rows[i];
     totals.Add(GeometryOf(images.host_descriptors[row], images.host_pixels[row].region));
   }
   JpegBatch batch = PlanScratch(totals, scratch);
-  *planes = batch.planes;
+  decoded = {.planes = batch.planes, .end = scratch + batch.bytes};
   if (images.count == 0) return cudaSuccess;
   batch.count = images.count;
   batch.rows = images.rows;
@@ -132,8 +132,8 @@ cudaError_t EnqueueJpegSteps(const JpegImages& images, std::byte* scratch, cudaS
 }
 
 cudaError_t EnqueueJpegPlanes(const JpegImages& images, std::byte* scratch, cudaStream_t stream,
-                              const JpegPlanes** planes) {
-  return EnqueueJpegSteps(images, scratch, stream, nullptr, planes);
+                              JpegDecoded& decoded) {
+  return EnqueueJpegSteps(images, scratch, stream, nullptr, decoded);
 }
 
 }  // namespace penstock

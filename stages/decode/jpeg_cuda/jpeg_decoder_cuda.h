@@ -39,9 +39,15 @@ struct JpegImages {
 size_t JpegCallScratchBytes(int64_t images);
 size_t JpegImageScratchBytes(const JpegDescriptor& descriptor, const Region& region);
 
-// Puts the decoding up to the planes into `stream`, on the current device. `planes` becomes the
-// device address, within the scratch memory, of `count` JpegPlanes in the order of `rows`.
+// What a call leaves in its scratch memory.
+struct JpegDecoded {
+  const JpegPlanes* planes = nullptr;  // Device address of `count`, in the order of `rows`.
+  // Where what the call uses of `scratch` ends, a multiple of 256: the rest is the caller's.
+  std::byte* end = nullptr;
+};
+
+// Puts the decoding up to the planes into `stream`, on the current device.
 cudaError_t EnqueueJpegPlanes(const JpegImages& images, std::byte* scratch, cudaStream_t stream,
-                              const JpegPlanes** planes);
+                              JpegDecoded& decoded);
 
 }  // namespace penstock

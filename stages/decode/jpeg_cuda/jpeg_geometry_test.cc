@@ -92,7 +92,9 @@ TEST(JpegScratchTest, PartsCoverAnyBatch) {
       totals.Add(GeometryOf(d, region));
       parts += JpegImageScratchBytes(d, region);
     }
-    EXPECT_LE(PlanScratch(totals, nullptr).bytes, parts);
+    const size_t bytes = PlanScratch(totals, nullptr).bytes;
+    EXPECT_LE(bytes, parts);
+    EXPECT_EQ(bytes % kScratchAlignment, 0U);  // What is behind begins there.
   }
 }
 
@@ -109,6 +111,15 @@ TEST(JpegScratchTest, ArraysDoNotOverlap) {
   EXPECT_EQ(memory.data() + batch.bytes, memory.data() + memory.size());
   EXPECT_GE(memory.data() + memory.size(),
             batch.plane_memory + totals.plane_bytes + 2 * kPlaneGuard);
+}
+
+// The rest of a call's memory is the caller's.
+TEST(JpegScratchTest, CallTellsWhereItsMemoryEnds) {
+  alignas(kScratchAlignment) std::byte memory[1 << 14];
+  JpegDecoded decoded;
+  ASSERT_EQ(EnqueueJpegPlanes({}, memory, nullptr, decoded), cudaSuccess);
+  EXPECT_EQ(decoded.end, memory + PlanScratch({}, nullptr).bytes);
+  EXPECT_LE(decoded.end, memory + JpegCallScratchBytes(0));
 }
 
 // The file's scan without stuffing, as words.

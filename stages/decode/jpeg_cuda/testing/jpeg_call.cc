@@ -95,13 +95,13 @@ absl::Status JpegCall::Prepare(absl::Span<const Input> inputs) {
 absl::Status JpegCall::Enqueue(const cudaEvent_t* events) {
   const CudaScope scope = device_->Enter();
   PENSTOCK_RETURN_IF_ERROR(scope.status());
-  return CudaStatus(EnqueueJpegSteps(images_, scratch_.data(), stream(), events, &device_planes_),
+  return CudaStatus(EnqueueJpegSteps(images_, scratch_.data(), stream(), events, decoded_),
                     "EnqueueJpegSteps");
 }
 
 absl::Status JpegCall::Fetch() {
   std::vector<JpegPlanes> planes(planes_.size());
-  PENSTOCK_RETURN_IF_ERROR(Download(device_planes_, planes));
+  PENSTOCK_RETURN_IF_ERROR(Download(decoded_.planes, planes));
   PENSTOCK_RETURN_IF_ERROR(Download(images_.status, status_));
   PENSTOCK_RETURN_IF_ERROR(Download(scratch_.data(), memory_));
   PENSTOCK_RETURN_IF_ERROR(Synchronize());

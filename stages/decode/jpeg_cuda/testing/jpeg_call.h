@@ -57,7 +57,7 @@ class JpegCall {
   Buffer device_slab_, device_rows_, device_descriptors_, device_files_, device_pixels_,
       device_status_, scratch_;
   JpegImages images_;
-  const JpegPlanes* device_planes_ = nullptr;
+  JpegDecoded decoded_;
 };
 
 }  // namespace penstock
