@@ -10,32 +10,20 @@ import multiprocessing
 import os
 
 import numpy as np
-from PIL import Image
+from make_photographs import CLASSES, HEIGHT, WIDTH, picture, place
 
-HEIGHT, WIDTH, CLASSES = 375, 500, 10
+FALL = 1.1  # Less than photographs have: larger files.
 
 
 def make_photo(job):
     path, seed = job
-    rng = np.random.default_rng(seed)
-    fy, fx = np.fft.fftfreq(HEIGHT)[:, None], np.fft.rfftfreq(WIDTH)[None]
-    frequency = np.sqrt(fx * fx + fy * fy)
-    frequency[0, 0] = 1
-    planes, luma = [], None
-    for _ in range(3):
-        spectrum = (rng.normal(size=frequency.shape) + 1j * rng.normal(size=frequency.shape)) / frequency**1.1
-        plane = np.fft.irfft2(spectrum, s=(HEIGHT, WIDTH))
-        plane = (plane - plane.mean()) / plane.std()
-        luma = plane if luma is None else 0.9 * luma + 0.2 * plane
-        planes.append(np.clip(128 + 50 * luma, 0, 255))
-    Image.fromarray(np.stack(planes, -1).astype(np.uint8)).save(path, quality=92, subsampling=2)
+    picture(WIDTH, HEIGHT, seed, noise=0, fall=FALL).save(path, quality=92, subsampling=2)
 
 
 def make_photos(folder, count):
-    jobs = []
-    for i in range(count):
-        os.makedirs(f"{folder}/class{i % CLASSES}", exist_ok=True)
-        jobs.append((f"{folder}/class{i % CLASSES}/{i:06d}.jpg", i))
+    for i in range(min(count, CLASSES)):
+        os.makedirs(f"{folder}/class{i}", exist_ok=True)
+    jobs = [(place(folder, i), i) for i in range(count)]
     with multiprocessing.Pool() as pool:
         pool.map(make_photo, jobs, chunksize=16)
 

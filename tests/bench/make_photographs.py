@@ -26,20 +26,21 @@ COUNTS = {"plain": (2000, 40000), "noisy": (1000, 8000), "large": (32, 256), "re
 MIXED, REFUSED_EACH = 20000, 10
 
 
-def picture(width, height, seed, noise=SENSOR):
+def picture(width, height, seed, noise=SENSOR, fall=FALL):
     """Spectra that fall as those of photographs do, and noise on top."""
     rng = np.random.default_rng(seed)
     frequency = np.hypot(np.fft.fftfreq(height)[:, None], np.fft.rfftfreq(width)[None])
     frequency[0, 0] = 1
     planes, luma = [], None
     for _ in range(3):
-        spectrum = (rng.normal(size=frequency.shape) + 1j * rng.normal(size=frequency.shape)) / frequency**FALL
+        spectrum = (rng.normal(size=frequency.shape) + 1j * rng.normal(size=frequency.shape)) / frequency**fall
         plane = np.fft.irfft2(spectrum, s=(height, width))
         plane = (plane - plane.mean()) / plane.std()
         luma = plane if luma is None else 0.9 * luma + 0.2 * plane
         planes.append(128 + 50 * luma)
     pixels = np.stack(planes, -1)
-    pixels += rng.normal(size=pixels.shape) * noise
+    if noise:
+        pixels += rng.normal(size=pixels.shape) * noise
     return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
 
 
