@@ -1,6 +1,7 @@
 #include "penstock/graphs/field_value.h"
 
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
@@ -9,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "google/protobuf/text_format.h"
+#include "penstock/graphs/byte_count.h"
 #include "penstock/graphs/names.h"
 #include "penstock/graphs/parser_messages.h"
 #include "penstock/graphs/text_faults.h"
@@ -25,6 +27,8 @@ bool IsString(const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_STRING;
 }
 
+bool IsInteger(const FieldDescriptor& field) { return !IntegerRange(field).empty(); }
+
 bool IsList(const FieldDescriptor& field, absl::string_view value) {
   value = absl::StripAsciiWhitespace(value);
   return field.is_repeated() && !value.empty() && value.front() == '[' && value.back() == ']';
@@ -37,6 +41,16 @@ bool HasQuotes(absl::string_view text) {
 // A string in quotes, whether it had any or not.
 std::string Quote(absl::string_view text) {
   return HasQuotes(text) ? std::string(text) : absl::StrCat("\"", absl::CEscape(text), "\"");
+}
+
+// One value as the parser takes it: 5GiB in digits, strings in quotes.
+std::string PlainValue(const FieldDescriptor& field, absl::string_view value) {
+  if (IsString(field)) return Quote(value);
+  const absl::string_view number = absl::StripAsciiWhitespace(value);
+  // Without a unit the parser's own rules hold: 010 is 8.
+  const bool may_have_unit = !number.empty() && !absl::ascii_isdigit(number.back());
+  const auto bytes = may_have_unit ? ParseByteCount(number) : std::nullopt;
+  return bytes && IsInteger(field) ? absl::StrCat(*bytes) : std::string(value);
 }
 
 // [.jpg, .png] with its quotes; a list with any quote in it is left as it is.
@@ -79,12 +93,13 @@ absl::Status Parse(const FieldDescriptor& field, absl::string_view value, const 
     const std::string list = IsString(field) ? QuoteElements(value) : std::string(value);
     parsed = parser.ParseFromString(absl::StrCat(std::string(field.name()), ": ", list), &message);
   } else {
-    const std::string one = IsString(field) ? Quote(value) : std::string(value);
-    parsed = parser.ParseFieldValueFromString(one, &field, &message);
+    parsed = parser.ParseFieldValueFromString(PlainValue(field, value), &field, &message);
   }
   if (messages.has_error()) {
     const std::string& problem = messages.all().back().text;
-    return absl::InvalidArgumentError(ExplainValue(field, value, problem, types));
+    return absl::InvalidArgumentError(
+        absl::StrCat(ExplainValue(field, value, problem, types),
+                     IsInteger(field) && MeansUnit(problem) ? ", or bytes as in 512MiB" : ""));
   }
   // Something stands behind the value, perhaps another field.
   std::vector<const FieldDescriptor*> set;

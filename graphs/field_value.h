@@ -13,6 +13,7 @@ namespace penstock {
 
 // Sets the field that `path` leads to, through messages, from `root`. `value` is in text format:
 //   8, 0.5, true, DROP, "a string", {height: 2 width: 3}, [0.5, 0.25]
+// One integer may also be a number of bytes with a unit, as ParseByteCount() has it: 5GiB.
 // Strings may do without quotes; they are then taken as they are, and end at a comma in a list. A
 // list is replaced as a whole, by [...] or by a single element. InvalidArgument: no such field,
 // with the nearest; a value of another type or out of range. `root` is then as before.

@@ -152,6 +152,17 @@ TEST(ParseGraph, NumbersHaveARange) {
             "-9223372036854775808 to 9223372036854775807");
 }
 
+// --set knows units, text format does not.
+TEST(ParseGraph, ANumberWithAUnitIsToBeWrittenInDigits) {
+  const std::string wide = ", expected an integer from -9223372036854775808 to 9223372036854775807";
+  EXPECT_EQ(Faults(Node("Collate", "batch_size: 5GiB tail: DROP")),
+            absl::StrCat("g:1:69: batch_size is 5GiB", wide, "; write 5368709120"));
+  EXPECT_EQ(Faults(Node("Collate", "batch_size: 5Gi")),
+            absl::StrCat("g:1:69: batch_size is 5Gi", wide));
+  EXPECT_EQ(Faults("batches_in_flight: 5GiB"),
+            "g:1:20: batches_in_flight is 5GiB, expected an integer from 2 to 1024");
+}
+
 TEST(ParseGraph, OtherValuesHaveATypeToo) {
   EXPECT_EQ(Faults(Node("Collate", "tail: DORP")),
             "g:1:63: tail is 'DORP', expected PARTIAL or DROP; did you mean 'DROP'?");
@@ -177,7 +188,8 @@ TEST(ParseGraph, SyntaxIsExplained) {
   EXPECT_EQ(Faults("seed 3"), "g:1:6: expected ':', found '3'");
   EXPECT_EQ(Faults("seed:"), "g:1:6: seed has no value");
   EXPECT_EQ(Faults("name: 'abc\n"), "g:1:11: string literals cannot cross line boundaries");
-  EXPECT_EQ(Faults("seed: 1x"), "g:1:8: need space between number and identifier");
+  EXPECT_EQ(Faults("seed: 1x"),
+            "g:1:7: seed is 1x, expected an integer from 0 to 18446744073709551615");
   EXPECT_EQ(Faults("[foo.bar]: 3\n"), "g:1:1: there is no extension 'foo.bar'");
   EXPECT_EQ(Faults(Node("Collate", "shape: [1 2]")), "g:1:67: expected ',', found '2'");
 }

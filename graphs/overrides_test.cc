@@ -169,6 +169,22 @@ TEST_F(OverridesTest, ValuesAreChecked) {
   EXPECT_EQ(Fault("read_images.root=\xff"), "the value is not UTF-8");
 }
 
+TEST_F(OverridesTest, AnIntegerMayBeBytesWithAUnit) {
+  EXPECT_EQ(Get<testing::ReadImages>(0, "read_images.limit=5GiB").limit(), 5368709120);
+  EXPECT_EQ(Get<testing::ReadImages>(0, "read_images.limit= 3MB ").limit(), 3000000);
+  EXPECT_EQ(With({"seed=2TiB"}).seed(), 2199023255552u);
+  EXPECT_EQ(Get<Collate>(3, "collate.batch_size=010").batch_size(), 8);  // As in text format.
+  EXPECT_EQ(Root("5GiB"), "5GiB");
+  EXPECT_EQ(Fault("batches_in_flight=5GiB"),
+            "batches_in_flight is 5GiB, expected an integer from 2 to 1024");
+  const std::string wide = ", expected an integer from -9223372036854775808 to 9223372036854775807";
+  EXPECT_EQ(Fault("collate.batch_size=5Gi"),
+            absl::StrCat("batch_size is 5Gi", wide, ", or bytes as in 512MiB"));
+  EXPECT_EQ(Fault("collate.batch_size=1.5GiB"),
+            absl::StrCat("batch_size is 1.5GiB", wide, ", or bytes as in 512MiB"));
+  EXPECT_EQ(Fault("resize.scale=1KiB"), "scale: need space between number and identifier");
+}
+
 // A value is one value: nothing else is set along with it.
 TEST_F(OverridesTest, NothingMayFollowAValue) {
   EXPECT_EQ(Fault("collate.batch_size=1 tail: DROP"), "batch_size is not one value: 1 tail: DROP");

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "google/protobuf/io/tokenizer.h"
+#include "penstock/graphs/byte_count.h"
 #include "penstock/graphs/graph.pb.h"
 #include "penstock/graphs/names.h"
 
@@ -133,7 +134,19 @@ class Explanation {
     if (tokens_[at_].type == Tokenizer::TYPE_END && Says("Expected identifier, got: ")) {
       return "the text ends, but a '}' is missing";
     }
+    if (MeansUnit(message_.text) && context_.field != nullptr && at_ > 0) return NumberWithUnit();
     return ValueError();
+  }
+
+  // The parser stands behind the digits.
+  std::string NumberWithUnit() {
+    const std::string value = tokens_[at_ - 1].text + tokens_[at_].text;
+    --at_, moved_ = true;
+    const bool is_wide = context_.field->cpp_type() == FieldDescriptor::CPPTYPE_INT64 ||
+                         context_.field->cpp_type() == FieldDescriptor::CPPTYPE_UINT64;
+    const auto bytes = is_wide ? ParseByteCount(value) : std::nullopt;
+    return absl::StrCat(ExplainValue(*context_.field, value, message_.text, types_),
+                        bytes ? absl::StrCat("; write ", *bytes) : "");
   }
 
   // The parser stands at the ']' of [penstock.Collate].
@@ -195,6 +208,10 @@ std::string IntegerRange(const FieldDescriptor& field) {
   }
 }
 
+bool MeansUnit(absl::string_view message) {
+  return absl::StartsWith(message, "Need space between number and identifier");
+}
+
 std::string ExplainValue(const FieldDescriptor& field, absl::string_view value,
                          const std::string& message, const AnyTypes& types) {
   if (value.empty()) return absl::StrCat(std::string(field.name()), " has no value");
@@ -209,7 +226,7 @@ std::string ExplainValue(const FieldDescriptor& field, absl::string_view value,
   }
   const std::string range = IntegerRange(field);
   const bool is_about_integer = absl::StartsWith(message, "Integer out of range") ||
-                                absl::StartsWith(message, "Expected integer");
+                                absl::StartsWith(message, "Expected integer") || MeansUnit(message);
   if (is_about_integer && !range.empty()) {
     return absl::StrCat(name, " is ", value, ", expected an integer from ", range);
   }

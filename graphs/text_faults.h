@@ -31,6 +31,9 @@ std::optional<TextFault> Explain(const ParserMessage& message, const TextTokens&
 // "2 to 1024" or what the type holds, for a field of integers.
 std::string IntegerRange(const google::protobuf::FieldDescriptor& field);
 
+// The parser met letters right behind a number: 5GiB.
+bool MeansUnit(absl::string_view message);
+
 // What is wrong with `value` (text) as a value of `field`, about which the parser said `message`.
 std::string ExplainValue(const google::protobuf::FieldDescriptor& field, absl::string_view value,
                          const std::string& message, const AnyTypes& types);

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
+#include "penstock/graphs/byte_count.h"
 
 namespace penstock {
 namespace {
@@ -37,19 +35,9 @@ void AddInteger(CLI::App& command, const std::string& name, int64_t low, int64_t
 
 void AddBytes(CLI::App& command, const std::string& name, const std::string& help, int64_t& value) {
   AddText(command, name, "BYTES", help, [=, &value](const std::string& text) {
-    absl::string_view digits = text;
-    int shift = 0, unit = 0;
-    for (const char* suffix : {"KiB", "MiB", "GiB", "TiB"}) {
-      unit += 10;
-      if (absl::ConsumeSuffix(&digits, suffix)) shift = unit;
-    }
-    const bool plain =
-        !digits.empty() && digits.find_first_not_of("0123456789") == absl::string_view::npos;
-    if (!plain || !absl::SimpleAtoi(digits, &value) ||
-        value > std::numeric_limits<int64_t>::max() >> shift) {
-      Refuse(name, text, "a number of bytes, as 536870912 or 512MiB");
-    }
-    value <<= shift;
+    const std::optional<int64_t> bytes = ParseByteCount(text);
+    if (!bytes) Refuse(name, text, "a number of bytes, as 536870912 or 512MiB");
+    value = *bytes;
   });
 }
 

@@ -15,7 +15,7 @@ namespace penstock {
 // A whole number from `low` to `high`.
 void AddInteger(CLI::App& command, const std::string& name, int64_t low, int64_t high,
                 const std::string& help, int64_t& value);
-// A number of bytes, with KiB, MiB, GiB or TiB behind it if need be: 536870912, 512MiB.
+// A number of bytes, as ParseByteCount() has it: 536870912, 512MiB.
 void AddBytes(CLI::App& command, const std::string& name, const std::string& help, int64_t& value);
 // A number from 0 to `high`.
 void AddNumber(CLI::App& command, const std::string& name, double high, const std::string& help,

@@ -97,7 +97,8 @@ class RunTest(unittest.TestCase):
                         'host pinned memory', '--max_pinned', f'allows {pinned - 1}')
     self.assert_refused(self.run_small('--max_device=1KiB'), 'device memory', 'allows 1024')
     self.assertEqual(self.run_small('--max_device=1TiB', '--max_pinned=0').returncode, 0)
-    for value in ('-1', '1.5GiB', '1GB', 'GiB', '', '9999999TiB', '99999999999999999999'):
+    self.assert_refused(self.run_small('--max_device=1kB'), 'device memory', 'allows 1000')
+    for value in ('-1', '1.5GiB', '1G', 'GiB', '', '9999999TiB', '99999999999999999999'):
       self.assert_refused(self.run_small(f'--max_pinned={value}'), '--max_pinned', f'"{value}"',
                           '512MiB')
     # The machine's own limits are no fault of graph or flags.
