@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "penstock/memory/status_macros.h"
 
 namespace penstock {
@@ -12,15 +13,124 @@ namespace {
 // With less, most photographs would be decoded on the host: that is no plan to be made silently.
 constexpr size_t kLeastArenaBytes = size_t{8} << 20;
 
-constexpr const char* kLower = "lower batches_in_flight, batch_size or the bytes of a Cache";
-
 int64_t Signed(size_t bytes) { return static_cast<int64_t>(bytes); }
 
-absl::Status CheckFlag(int64_t bytes, int64_t limit, const char* what, const char* flag) {
+// One of MemoryNeed's numbers.
+using Kind = int64_t MemoryNeed::*;
+using Kinds = std::vector<Kind>;
+using Names = std::vector<std::string>;
+
+// What one output takes memory for, for each device.
+struct Part {
+  std::string what;
+  Kind kind = nullptr;
+  int64_t bytes = 0;
+  Names lower, set;  // What makes it smaller: fields, and whole settings.
+};
+
+Kind KindOf(CachePlace place) {
+  switch (place) {
+    case CachePlace::kPinned:
+      return &MemoryNeed::pinned;
+    case CachePlace::kDevice:
+      return &MemoryNeed::device;
+    case CachePlace::kAuto:  // The planner has chosen.
+    case CachePlace::kHost:
+      break;
+  }
+  return &MemoryNeed::pageable;
+}
+
+Part CachePart(CachePlace place, size_t bytes) {
+  Part part = {"a Cache", KindOf(place), Signed(bytes), {"cache.bytes"}, {}};
+  if (part.kind == &MemoryNeed::device) part.set = {"cache.place=PINNED"};
+  if (part.kind == &MemoryNeed::pinned) part.set = {"cache.place=HOST"};
+  return part;
+}
+
+std::vector<Part> PartsOf(const ExecutionPlan& plan) {
+  const Names batches = {"batches_in_flight", "batch_size"};
+  const bool pinned = plan.memory == HostMemory::kPinned;
+  Names pin, decode;
+  if (pinned && !plan.or_pageable) pin = {"Pin { mode: AUTO }"};
+  if (!plan.whole.empty()) decode = {absl::StrCat(plan.chain.links[0].node, ".device=HOST")};
+  const std::string in_flight = absl::StrCat(plan.seats, " batches in flight");
+  const std::string arenas = plan.streams == 1
+                                 ? "the arena of 1 stream"
+                                 : absl::StrCat("the arenas of ", plan.streams, " streams");
+  return {
+      {in_flight, pinned ? &MemoryNeed::pinned : &MemoryNeed::pageable, Signed(plan.host_bytes()),
+       batches, pin},
+      {in_flight, &MemoryNeed::device, Signed(plan.layout.device_bytes() * plan.seats), batches,
+       decode},
+      {arenas, &MemoryNeed::device, Signed(plan.all_arena_bytes()), {"upload.streams"}, decode},
+      CachePart(plan.cache.place, plan.cache.bytes()),
+      CachePart(plan.encoded_cache.place, plan.encoded_cache.bytes),
+      {"the list of what a Cache keeps",
+       &MemoryNeed::pageable,
+       Signed(plan.encoded_cache.records),
+       {},
+       {}},
+  };
+}
+
+// Calls body(part, output) for each that takes any of `kinds`.
+template <class Body>
+void ForEachPart(const std::vector<PlannedOutput>& outputs, const Kinds& kinds, Body body) {
+  for (const PlannedOutput& output : outputs) {
+    for (const Part& part : PartsOf(output.plan)) {
+      const bool counts = std::find(kinds.begin(), kinds.end(), part.kind) != kinds.end();
+      if (part.bytes > 0 && counts) body(part, output);
+    }
+  }
+}
+
+// ": 1536 for 3 batches in flight, 70 for a Cache".
+std::string Detail(const std::vector<PlannedOutput>& outputs, Kind kind, int64_t devices) {
+  Names parts;
+  ForEachPart(outputs, {kind}, [&](const Part& part, const PlannedOutput& output) {
+    parts.push_back(
+        absl::StrCat(part.bytes, " for ", part.what,
+                     outputs.size() > 1 ? absl::StrCat(" of '", output.plan.name, "'") : ""));
+  });
+  const bool of_all = devices > 1 && kind != &MemoryNeed::device;
+  return absl::StrCat(": ", absl::StrJoin(parts, ", "),
+                      of_all ? absl::StrCat(", for each of ", devices, " devices") : "");
+}
+
+void Append(const Names& names, Names& to) {
+  for (const std::string& name : names) {
+    if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+  }
+}
+
+// "a, b or c".
+std::string AnyOf(const Names& names) {
+  const auto last = names.end() - 1;
+  return names.size() == 1 ? *last
+                           : absl::StrCat(absl::StrJoin(names.begin(), last, ", "), " or ", *last);
+}
+
+// "lower batch_size or cache.bytes, or use cache.place=HOST": with `moves`, if memory of another
+// kind will do.
+std::string Ways(const std::vector<PlannedOutput>& outputs, const Kinds& kinds, bool moves) {
+  Names lower, set;
+  ForEachPart(outputs, kinds, [&](const Part& part, const PlannedOutput&) {
+    Append(part.lower, lower);
+    if (moves) Append(part.set, set);
+  });
+  return absl::StrCat("lower ", AnyOf(lower), set.empty() ? "" : ", or use ",
+                      set.empty() ? "" : AnyOf(set));
+}
+
+absl::Status CheckFlag(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options,
+                       Kind kind, int64_t limit, const char* what, const char* flag) {
+  const int64_t bytes = AddUpMemory(outputs, options).*kind;
   if (limit == 0 || bytes <= limit) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the plan takes ", bytes, " bytes of ", what,
-                                                 ", but ", flag, " allows ", limit,
-                                                 "; raise it, or ", kLower));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the plan takes ", bytes, " bytes of ", what, ", but ", flag, " allows ", limit,
+                   Detail(outputs, kind, options.devices), "; raise it, or ",
+                   Ways(outputs, {kind}, /*moves=*/true)));
 }
 
 std::string SharedBy(const LocalWorld& world) {
@@ -29,28 +139,36 @@ std::string SharedBy(const LocalWorld& world) {
                       world.origin.empty() ? "local_world" : world.origin, ")");
 }
 
-absl::Status CheckMachine(const MemoryNeed& need, const MemoryLimit& limit,
-                          const LocalWorld& world) {
-  const auto check = [&](int64_t bytes, int64_t all, const char* what, const char* more) {
+absl::Status CheckMachine(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options,
+                          const MemoryLimit& limit) {
+  const LocalWorld& world = options.local_world;
+  const auto check = [&](int64_t bytes, int64_t all, const char* what, const Kinds& kinds,
+                         bool moves) {
     const int64_t share = all / world.ranks;
     if (bytes <= share) return absl::OkStatus();
     return absl::ResourceExhaustedError(absl::StrCat(
         "the plan takes ", bytes, " bytes of ", what, ", but this process can have ", share, ": ",
-        limit.origin, SharedBy(world), "; raise that limit, or ", kLower, more));
+        limit.origin, SharedBy(world), "; raise that limit, or ", Ways(outputs, kinds, moves)));
   };
+  const MemoryNeed need = AddUpMemory(outputs, options);
   const int64_t pinned = need.pinned - need.mapped;
-  PENSTOCK_RETURN_IF_ERROR(check(pinned, limit.bytes, "host pinned memory",
-                                 limit.swap > 0 ? ", or use Pin { mode: PAGEABLE }" : ""));
-  return check(pinned + need.pageable, limit.bytes + limit.swap, "host memory", "");
+  PENSTOCK_RETURN_IF_ERROR(
+      check(pinned, limit.bytes, "host pinned memory", {&MemoryNeed::pinned}, limit.swap > 0));
+  Kinds all = {&MemoryNeed::pinned, &MemoryNeed::pageable};
+  if (options.device == DeviceKind::kSim) all.push_back(&MemoryNeed::device);
+  return check(pinned + need.pageable, limit.bytes + limit.swap, "host memory", all,
+               /*moves=*/false);
 }
 
-absl::Status Check(const MemoryNeed& need, const PlannerOptions& options) {
-  PENSTOCK_RETURN_IF_ERROR(CheckFlag(need.pinned, options.max_pinned_bytes, "host pinned memory",
+absl::Status Check(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFlag(outputs, options, &MemoryNeed::pinned,
+                                     options.max_pinned_bytes, "host pinned memory",
                                      "max_pinned_bytes (--max_pinned)"));
-  PENSTOCK_RETURN_IF_ERROR(CheckFlag(need.device, options.max_device_bytes, "device memory",
+  PENSTOCK_RETURN_IF_ERROR(CheckFlag(outputs, options, &MemoryNeed::device,
+                                     options.max_device_bytes, "device memory",
                                      "max_device_bytes (--max_device)"));
   for (const MemoryLimit& limit : options.machine.limits) {
-    PENSTOCK_RETURN_IF_ERROR(CheckMachine(need, limit, options.local_world));
+    PENSTOCK_RETURN_IF_ERROR(CheckMachine(outputs, options, limit));
   }
   return absl::OkStatus();
 }
@@ -92,21 +210,6 @@ void Nearer(int64_t need, int64_t limit, const std::string& name, Bound& nearest
   nearest = {limit - need, absl::StrCat(name, " allows ", BytesText(limit))};
 }
 
-void AddCache(CachePlace place, int64_t bytes, MemoryNeed& need) {
-  switch (place) {
-    case CachePlace::kAuto:  // The planner has chosen.
-    case CachePlace::kHost:
-      need.pageable += bytes;
-      break;
-    case CachePlace::kPinned:
-      need.pinned += bytes;
-      break;
-    case CachePlace::kDevice:
-      need.device += bytes;
-      break;
-  }
-}
-
 }  // namespace
 
 std::string BytesText(int64_t bytes) {
@@ -117,14 +220,9 @@ std::string BytesText(int64_t bytes) {
 MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options) {
   MemoryNeed need;
   for (const PlannedOutput& output : outputs) {
-    const ExecutionPlan& plan = output.plan;
-    (plan.memory == HostMemory::kPinned ? need.pinned : need.pageable) += Signed(plan.host_bytes());
-    need.device += Signed(plan.device_bytes());
-    const int64_t rows = Signed(plan.cache.bytes());
-    AddCache(plan.cache.place, rows, need);
-    if (plan.cache.place == CachePlace::kPinned && plan.cache.map_file) need.mapped += rows;
-    AddCache(plan.encoded_cache.place, Signed(plan.encoded_cache.bytes), need);
-    need.pageable += Signed(plan.encoded_cache.records);
+    for (const Part& part : PartsOf(output.plan)) need.*part.kind += part.bytes;
+    const CachePlan& rows = output.plan.cache;
+    if (rows.place == CachePlace::kPinned && rows.map_file) need.mapped += Signed(rows.bytes());
   }
   need.pinned *= options.devices;
   need.pageable *= options.devices;
@@ -136,9 +234,9 @@ MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerO
 
 absl::Status SettleMemory(std::vector<PlannedOutput>& outputs, const PlannerOptions& options) {
   ShrinkArenas(outputs, options);
-  absl::Status refused = Check(AddUpMemory(outputs, options), options);
+  absl::Status refused = Check(outputs, options);
   if (refused.ok() || !MakePageable(outputs)) return refused;
-  PENSTOCK_RETURN_IF_ERROR(Check(AddUpMemory(outputs, options), options));
+  PENSTOCK_RETURN_IF_ERROR(Check(outputs, options));
   if (options.log) {
     options.log(
         absl::StrCat("Pin { mode: AUTO }: batches are born in pageable memory, which is "

@@ -24,7 +24,8 @@ MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerO
 // AUTO }) become so if they do not fit page-locked; options.log gets a line that says why.
 //
 // Errors name the bytes wanted, the limit, where it comes from, and what to change: InvalidArgument
-// for max_pinned_bytes and max_device_bytes, ResourceExhausted for the machine's limits. Each of
+// for max_pinned_bytes and max_device_bytes, with what wants them; ResourceExhausted for the
+// machine's limits. Each of
 // several processes of one job may have its share of those.
 absl::Status SettleMemory(std::vector<PlannedOutput>& outputs, const PlannerOptions& options);
 

@@ -93,15 +93,47 @@ TEST(SettleMemory, FlagsAreExact) {
   EXPECT_EQ(SettleMemory(outputs, options),
             absl::InvalidArgumentError(
                 "the plan takes 1536 bytes of host pinned memory, but max_pinned_bytes "
-                "(--max_pinned) allows 1535; raise it, or lower batches_in_flight, batch_size or "
-                "the bytes of a Cache"));
+                "(--max_pinned) allows 1535: 1536 for 3 batches in flight; raise it, or lower "
+                "batches_in_flight or batch_size, or use Pin { mode: AUTO }"));
   options.max_pinned_bytes = 0;
   options.max_device_bytes = 4303;
   EXPECT_EQ(
       SettleMemory(outputs, options),
       absl::InvalidArgumentError(
           "the plan takes 4304 bytes of device memory, but max_device_bytes (--max_device) "
-          "allows 4303; raise it, or lower batches_in_flight, batch_size or the bytes of a Cache"));
+          "allows 4303: 2304 for 3 batches in flight, 2000 for the arenas of 2 streams; raise it, "
+          "or lower batches_in_flight, batch_size or upload.streams"));
+}
+
+TEST(SettleMemory, ARefusalNamesWhatWantsTheBytesAndWhatLowersThem) {
+  std::vector<PlannedOutput> outputs = Outputs(Output(512));
+  outputs.push_back(Output(1024));
+  outputs[0].plan.name = "train";
+  outputs[1].plan.name = "eval";
+  outputs[1].plan.streams = 1;
+  outputs[0].plan.chain.links.emplace_back().node = "decode";
+  outputs[0].plan.whole.emplace_back();
+  outputs[0].plan.encoded_cache.bytes = 70;
+  outputs[0].plan.encoded_cache.place = CachePlace::kDevice;
+  PlannerOptions options = Cuda();
+  options.max_device_bytes = 1;
+  EXPECT_EQ(std::string(SettleMemory(outputs, options).message()),
+            "the plan takes 9214 bytes of device memory, but max_device_bytes (--max_device) "
+            "allows 1: 2304 for 3 batches in flight of 'train', 2000 for the arenas of 2 streams "
+            "of 'train', 70 for a Cache of 'train', 3840 for 3 batches in flight of 'eval', 1000 "
+            "for the arena of 1 stream of 'eval'; raise it, or lower batches_in_flight, "
+            "batch_size, upload.streams or cache.bytes, or use decode.device=HOST or "
+            "cache.place=PINNED");
+  outputs.pop_back();
+  outputs[0].plan.encoded_cache.place = CachePlace::kPinned;
+  options.max_device_bytes = 0;
+  options.max_pinned_bytes = 1;
+  options.devices = 2;
+  EXPECT_EQ(std::string(SettleMemory(outputs, options).message()),
+            "the plan takes 3212 bytes of host pinned memory, but max_pinned_bytes (--max_pinned) "
+            "allows 1: 1536 for 3 batches in flight, 70 for a Cache, for each of 2 devices; raise "
+            "it, or lower batches_in_flight, batch_size or cache.bytes, or use Pin { mode: AUTO } "
+            "or cache.place=HOST");
 }
 
 // Case D17: the pool has to fit into what the container leaves, and the message says which limit.
@@ -116,7 +148,7 @@ TEST(SettleMemory, TheMachineRefusesWithItsOwnLimit) {
             absl::ResourceExhaustedError(
                 "the plan takes 1536 bytes of host pinned memory, but this process can have 1535: "
                 "memory.max is 2000, of which 464 are used; raise that limit, or lower "
-                "batches_in_flight, batch_size or the bytes of a Cache"));
+                "batches_in_flight or batch_size"));
 }
 
 TEST(SettleMemory, ProcessesOfOneJobShareTheMachine) {
@@ -137,8 +169,10 @@ TEST(SettleMemory, OnlyPageableMemoryMayBeSwapped) {
   std::vector<PlannedOutput> outputs = Outputs(Output(512));
   PlannerOptions options = Cuda();
   options.machine.limits = {{1000, 536, "MemAvailable is 1000"}};
-  EXPECT_THAT(std::string(SettleMemory(outputs, options).message()),
-              HasSubstr("or use Pin { mode: PAGEABLE }"));
+  EXPECT_THAT(
+      std::string(SettleMemory(outputs, options).message()),
+      HasSubstr("; raise that limit, or lower batches_in_flight or batch_size, or use Pin { mode: "
+                "AUTO }"));
   outputs = Outputs(Output(512, HostMemory::kPageable));
   EXPECT_EQ(SettleMemory(outputs, options), absl::OkStatus());
   options.machine.limits[0].swap = 535;

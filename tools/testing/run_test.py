@@ -95,7 +95,8 @@ class RunTest(unittest.TestCase):
     self.assertEqual(self.run_small(f'--max_pinned={pinned}').returncode, 0)
     self.assert_refused(self.run_small(f'--max_pinned={pinned - 1}'), f'takes {pinned} bytes',
                         'host pinned memory', '--max_pinned', f'allows {pinned - 1}')
-    self.assert_refused(self.run_small('--max_device=1KiB'), 'device memory', 'allows 1024')
+    self.assert_refused(self.run_small('--max_device=1KiB'), 'device memory', 'allows 1024: ',
+                        ' for 4 batches in flight; raise it, or lower batches_in_flight')
     self.assertEqual(self.run_small('--max_device=1TiB', '--max_pinned=0').returncode, 0)
     self.assert_refused(self.run_small('--max_device=1kB'), 'device memory', 'allows 1000')
     for value in ('-1', '1.5GiB', '1G', 'GiB', '', '9999999TiB', '99999999999999999999'):
