@@ -5,13 +5,12 @@
 
 #include <fstream>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "penstock/memory/open_device.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_samples.h"
 #include "penstock/tests/bench/device_jpegs.h"
-#include "penstock/tests/bench/jpeg_encoder.h"
 
 namespace penstock {
 namespace {
@@ -34,12 +33,10 @@ struct Memory {
   }
 };
 
-void DecodeOften(DeviceJpegs& jpegs, const std::string& file, bool good) {
-  const absl::Span<const std::byte> bytes(reinterpret_cast<const std::byte*>(file.data()),
-                                          file.size());
-  const auto size = jpegs.Probe(bytes);
+void DecodeOften(DeviceJpegs& jpegs, absl::Span<const std::byte> file, bool good) {
+  const auto size = jpegs.Probe(file);
   ASSERT_TRUE(size.ok()) << size.status();
-  const std::vector<JpegTask> tasks(kBatch, {bytes, *size, Region::Whole(*size)});
+  const std::vector<JpegTask> tasks(kBatch, {file, *size, Region::Whole(*size)});
   Memory before;
   for (int done = 0; done < kFiles; done += kBatch) {
     if (done == kWarm) before = Memory::Now();
@@ -57,9 +54,9 @@ TEST(DeviceJpegsCudaTest, D20MemoryStaysAsItIs) {
   if (!device.ok()) GTEST_SKIP() << device.status();
   const auto jpegs = DeviceJpegs::Create(*std::move(device), 1 << 20);
   ASSERT_TRUE(jpegs.ok()) << jpegs.status();
-  const std::string file = EncodeJpeg({.width = 160, .height = 120, .h = 2, .v = 2});
+  const std::vector<std::byte> file = MakeJpeg({.width = 160, .height = 120});
   DecodeOften(**jpegs, file, true);
-  DecodeOften(**jpegs, file.substr(0, file.size() * 3 / 4), false);
+  DecodeOften(**jpegs, absl::MakeConstSpan(file).first(file.size() * 3 / 4), false);
 }
 
 }  // namespace

@@ -10,12 +10,19 @@
 
 #include "gtest/gtest.h"
 #include "penstock/memory/open_device.h"
-#include "penstock/tests/bench/jpeg_encoder.h"
+#include "penstock/stages/decode/jpeg_cuda/testing/jpeg_samples.h"
 
 namespace penstock {
 namespace {
 
 constexpr int64_t kMaxPixels = 1 << 24;
+
+using Colour = JpegSample::Colour;
+
+std::string Made(const JpegSample& sample) {
+  const std::vector<std::byte> file = MakeJpeg(sample);
+  return {reinterpret_cast<const char*>(file.data()), file.size()};
+}
 
 std::string OfTwelveBits(std::string file) {
   file[file.find("\xFF\xC0") + 4] = 12;
@@ -74,22 +81,22 @@ class DeviceJpegsTest : public testing::TestWithParam<const char*> {
 
 TEST_P(DeviceJpegsTest, A05GrayAndColourInOneBatch) {
   std::vector<std::string> files;
-  for (const char* colour : {"ycc", "gray", "ycc", "rgb"}) {
-    files.push_back(EncodeJpeg({.seed = 1, .colour = colour}));
+  for (const Colour colour : {Colour::kYcc, Colour::kGray, Colour::kYcc, Colour::kRgb}) {
+    files.push_back(Made({.colour = colour, .h = 1, .v = 1}));
   }
   ExpectTheHostsPixels(files);
   const auto outcomes = jpegs_->Decode(Whole(files));
   ASSERT_TRUE(outcomes.ok());
   const absl::Span<const uint8_t> gray = (*outcomes)[1].pixels;
-  ASSERT_EQ(gray.size(), 64 * 64 * 3);
+  ASSERT_EQ(gray.size(), 64 * 48 * 3);
   for (size_t i = 0; i < gray.size(); i += 3) {
     ASSERT_TRUE(gray[i] == gray[i + 1] && gray[i] == gray[i + 2]) << i;
   }
 }
 
 TEST_P(DeviceJpegsTest, A29BytesBehindTheEnd) {
-  const std::string first = EncodeJpeg({.width = 100, .height = 75, .h = 2, .v = 2});
-  const std::string second = EncodeJpeg({.width = 33, .height = 20, .seed = 2});
+  const std::string first = Made({.width = 100, .height = 75});
+  const std::string second = Made({.width = 33, .height = 20, .h = 1, .v = 1});
   ExpectTheHostsPixels({first, first + std::string(1000, '\0') + "text", first + second});
   const auto outcomes = jpegs_->Decode(Whole({first, first + second}));
   ASSERT_TRUE(outcomes.ok());
@@ -101,16 +108,16 @@ TEST_P(DeviceJpegsTest, A29BytesBehindTheEnd) {
 TEST_P(DeviceJpegsTest, A39WhatIsNotDecodedIsToldAndLeftAlone) {
   std::vector<std::string> files;
   for (uint32_t i = 0; i < 32; ++i) {
-    files.push_back(EncodeJpeg({.width = 60 + static_cast<int>(i),
-                                .height = 100 - static_cast<int>(i),
-                                .seed = i,
-                                .h = 2,
-                                .v = i % 2 == 0 ? 2 : 1}));
+    files.push_back(Made({.width = 60 + static_cast<int>(i),
+                          .height = 100 - static_cast<int>(i),
+                          .v = i % 2 == 0 ? 2 : 1,
+                          .content = JpegSample::Content::kPhoto,
+                          .seed = i}));
   }
-  files[3] = EncodeJpeg({.colour = "cmyk"});
-  files[4] = EncodeJpeg({.width = 90, .height = 81, .h = 2, .v = 2, .progressive = true});
-  files[17] = EncodeJpeg({.arithmetic = true});
-  files[31] = EncodeJpeg({.width = 99, .height = 88, .scans = true});
+  files[3] = Made({.colour = Colour::kCmyk});
+  files[4] = Made({.width = 90, .height = 81, .progressive = true});
+  files[17] = Made({.arithmetic = true});
+  files[31] = Made({.width = 99, .height = 88, .scans = true});
   files[20] = Truncated(files[20]);
   const std::vector<JpegTask> tasks = Whole(files);
   const auto outcomes = jpegs_->Decode(tasks);
@@ -133,7 +140,7 @@ TEST_P(DeviceJpegsTest, A39WhatIsNotDecodedIsToldAndLeftAlone) {
 
 // The header ends it, in the words of the host, before any device sees it.
 TEST_P(DeviceJpegsTest, A26TwelveBits) {
-  const std::string file = OfTwelveBits(EncodeJpeg({}));
+  const std::string file = OfTwelveBits(Made({}));
   const auto size = jpegs_->Probe({reinterpret_cast<const std::byte*>(file.data()), file.size()});
   ASSERT_FALSE(size.ok());
   EXPECT_NE(size.status().message().find("precision 12"), absl::string_view::npos) << size.status();

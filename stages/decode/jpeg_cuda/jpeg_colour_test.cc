@@ -19,29 +19,30 @@
 namespace penstock {
 namespace {
 
+using Colour = JpegSample::Colour;
+
 struct Format {
   const char* name;
-  int components, h, v;
-  bool is_rgb;
+  Colour colour;
+  int h, v;
 };
 constexpr Format kFormats[] = {
-    {"gray", 1, 1, 1, false},   {"4:4:4", 3, 1, 1, false},  {"4:2:2", 3, 2, 1, false},
-    {"4:2:0", 3, 2, 2, false},  {"4:4:0", 3, 1, 2, false},  {"4:1:1", 3, 4, 1, false},
-    {"RGB 1x1", 3, 1, 1, true}, {"RGB 2x2", 3, 2, 2, true}, {"RGB 1x2", 3, 1, 2, true},
+    {"gray", Colour::kGray, 1, 1},   {"4:4:4", Colour::kYcc, 1, 1},
+    {"4:2:2", Colour::kYcc, 2, 1},   {"4:2:0", Colour::kYcc, 2, 2},
+    {"4:4:0", Colour::kYcc, 1, 2},   {"4:1:1", Colour::kYcc, 4, 1},
+    {"RGB 1x1", Colour::kRgb, 1, 1}, {"RGB 2x2", Colour::kRgb, 2, 2},
+    {"RGB 1x2", Colour::kRgb, 1, 2},
 };
 
 // Noise: each value of each component occurs, next to each other.
 std::vector<std::byte> NoisyFile(const Format& format, int width, int height) {
-  JpegSample sample;
-  sample.width = width;
-  sample.height = height;
-  sample.components = format.components;
-  sample.h = format.h;
-  sample.v = format.v;
-  sample.is_rgb = format.is_rgb;
-  sample.quality = 98;
-  sample.content = JpegSample::Content::kNoise;
-  return MakeJpeg(sample);
+  return MakeJpeg({.width = width,
+                   .height = height,
+                   .colour = format.colour,
+                   .h = format.h,
+                   .v = format.v,
+                   .quality = 98,
+                   .content = JpegSample::Content::kNoise});
 }
 
 std::vector<uint8_t> ReadColours(const std::vector<std::byte>& file) {
@@ -69,8 +70,8 @@ class Planes {
   Planes(const Format& format, const std::vector<std::byte>& file, int width, int height) {
     planes.width = width;
     planes.height = height;
-    planes.components = static_cast<uint8_t>(format.components);
-    planes.is_ycc = format.components == 3 && !format.is_rgb ? 1 : 0;
+    planes.components = format.colour == Colour::kGray ? 1 : 3;
+    planes.is_ycc = format.colour == Colour::kYcc ? 1 : 0;
     planes.h = static_cast<uint8_t>(format.h);
     planes.v = static_cast<uint8_t>(format.v);
     planes.chroma_width = (width + format.h - 1) / format.h;

@@ -105,7 +105,7 @@ void JpegDecoderCudaTest::Check(std::vector<Image> images, Verdicts& verdicts) {
 
 constexpr int kSamplings[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}};
 constexpr JpegSample::Content kContents[] = {
-    JpegSample::Content::kSmooth, JpegSample::Content::kNoise, JpegSample::Content::kEdges};
+    JpegSample::Content::kHills, JpegSample::Content::kNoise, JpegSample::Content::kEdges};
 
 Image Make(const JpegSample& sample, const Region& region = {}) {
   return {.name = absl::StrCat(sample.ToString(), " region ", region.y, " ", region.x, " ",
@@ -119,14 +119,18 @@ JpegSample RandomSample(std::mt19937& random, int largest) {
   const auto& sampling = kSamplings[random() % std::size(kSamplings)];
   sample.width = 1 + static_cast<int>(random() % largest);
   sample.height = 1 + static_cast<int>(random() % largest);
-  sample.components = random() % 5 == 0 ? 1 : 3;
+  const bool is_gray = random() % 5 == 0;
   sample.h = sampling[0];
   sample.v = sampling[1];
   sample.quality = 1 + static_cast<int>(random() % 100);
   constexpr int kIntervals[] = {0, 0, 0, 1, 3, 7, 20, 100};
   sample.restart_interval = kIntervals[random() % std::size(kIntervals)];
   sample.optimised = random() % 2 != 0;
-  sample.is_rgb = sample.components == 3 && random() % 6 == 0;
+  if (is_gray) {
+    sample.colour = JpegSample::Colour::kGray;
+  } else if (random() % 6 == 0) {
+    sample.colour = JpegSample::Colour::kRgb;
+  }
   sample.content = kContents[random() % std::size(kContents)];
   sample.seed = static_cast<uint32_t>(random());
   return sample;
@@ -150,7 +154,7 @@ TEST_F(JpegDecoderCudaTest, EverySamplingAndSmallSize) {
             Make({.width = width, .height = height, .h = sampling[0], .v = sampling[1]}));
         images.push_back(Make({.width = width,
                                .height = height,
-                               .components = 1,
+                               .colour = JpegSample::Colour::kGray,
                                .h = sampling[0],
                                .v = sampling[1]}));
       }
@@ -186,7 +190,7 @@ TEST_F(JpegDecoderCudaTest, EveryRestartInterval) {
     }
     images.push_back(Make({.width = 400,
                            .height = 300,
-                           .components = 1,
+                           .colour = JpegSample::Colour::kGray,
                            .h = 1,
                            .v = 1,
                            .restart_interval = interval,
@@ -196,12 +200,13 @@ TEST_F(JpegDecoderCudaTest, EveryRestartInterval) {
 }
 
 TEST_F(JpegDecoderCudaTest, LargeImages) {
-  CheckExact({Make({.width = 4000, .height = 3000}),
-              Make({.width = 3000, .height = 2000, .content = JpegSample::Content::kNoise}),
-              Make({.width = 2500, .height = 1900, .restart_interval = 1}),
-              Make({.width = 4000, .height = 3000, .quality = 95}, {1500, 2000, 300, 200}),
-              Make({.width = 20000, .height = 40, .components = 1, .h = 1, .v = 1}),
-              Make({.width = 3, .height = 20000})});
+  CheckExact(
+      {Make({.width = 4000, .height = 3000}),
+       Make({.width = 3000, .height = 2000, .content = JpegSample::Content::kNoise}),
+       Make({.width = 2500, .height = 1900, .restart_interval = 1}),
+       Make({.width = 4000, .height = 3000, .quality = 95}, {1500, 2000, 300, 200}),
+       Make({.width = 20000, .height = 40, .colour = JpegSample::Colour::kGray, .h = 1, .v = 1}),
+       Make({.width = 3, .height = 20000})});
 }
 
 TEST_F(JpegDecoderCudaTest, ManyRandomImagesAndRegions) {

@@ -12,6 +12,7 @@ namespace penstock {
 namespace {
 
 using Bytes = std::vector<std::byte>;
+using Colour = JpegSample::Colour;
 
 // The place of the marker FF `second`; of its data's length.
 size_t Find(const Bytes& file, int second) {
@@ -51,18 +52,15 @@ void ExpectAsLibjpeg(const Bytes& file, const std::string& name) {
 TEST(JpegDescriptorTest, ReadsWhatLibjpegReads) {
   constexpr int kSamplings[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}};
   for (const auto& sampling : kSamplings) {
-    for (const int components : {1, 3}) {
+    for (const Colour colour : {Colour::kGray, Colour::kYcc, Colour::kRgb}) {
       for (const int interval : {0, 1, 77}) {
-        for (const bool is_rgb : {false, true}) {
-          const JpegSample sample{.width = 65,
-                                  .height = 47,
-                                  .components = components,
-                                  .h = sampling[0],
-                                  .v = sampling[1],
-                                  .restart_interval = interval,
-                                  .is_rgb = is_rgb && components == 3};
-          ExpectAsLibjpeg(MakeJpeg(sample), sample.ToString());
-        }
+        const JpegSample sample{.width = 65,
+                                .height = 47,
+                                .colour = colour,
+                                .h = sampling[0],
+                                .v = sampling[1],
+                                .restart_interval = interval};
+        ExpectAsLibjpeg(MakeJpeg(sample), sample.ToString());
       }
     }
   }
@@ -225,8 +223,8 @@ TEST(JpegDescriptorTest, RefusesWhatTheDecoderDoesNotTake) {
 TEST(JpegDescriptorTest, RandomDamageIsRefusedOrReadAsLibjpegDoes) {
   // The same draws in every run. NOLINTNEXTLINE(bugprone-random-generator-seed)
   std::mt19937 random(3);
-  const Bytes files[] = {MakeJpeg({}), MakeJpeg({.components = 1, .optimised = true}),
-                         MakeJpeg({.h = 4, .v = 1, .restart_interval = 5, .is_rgb = true})};
+  const Bytes files[] = {MakeJpeg({}), MakeJpeg({.colour = Colour::kGray, .optimised = true}),
+                         MakeJpeg({.colour = Colour::kRgb, .h = 4, .v = 1, .restart_interval = 5})};
   int taken = 0;
   for (int i = 0; i < 20000; ++i) {
     Bytes file = files[i % 3];

@@ -47,11 +47,14 @@ std::vector<std::vector<ChainStage>> AllImageChains() {
 }
 
 std::vector<std::vector<std::byte>> SmallFiles(int count, int most) {
+  using Colour = JpegSample::Colour;
   struct Sampling {
-    int components, h, v;
+    Colour colour;
+    int h, v;
   };
-  constexpr Sampling kSamplings[] = {{3, 2, 2}, {3, 1, 1}, {3, 2, 1},
-                                     {3, 1, 2}, {3, 4, 1}, {1, 1, 1}};
+  constexpr Sampling kSamplings[] = {{Colour::kYcc, 2, 2}, {Colour::kYcc, 1, 1},
+                                     {Colour::kYcc, 2, 1}, {Colour::kYcc, 1, 2},
+                                     {Colour::kYcc, 4, 1}, {Colour::kGray, 1, 1}};
   Random random({.seed = static_cast<uint64_t>(most)}, 1);
   std::vector<std::vector<std::byte>> files;
   for (int i = 0; i < count; ++i) {
@@ -63,14 +66,14 @@ std::vector<std::vector<std::byte>> SmallFiles(int count, int most) {
     JpegSample sample;
     sample.width = side();
     sample.height = side();
-    sample.components = sampling.components;
+    const bool is_rgb = sampling.colour == Colour::kYcc && i % 7 == 3;
+    sample.colour = is_rgb ? Colour::kRgb : sampling.colour;
     sample.h = sampling.h;
     sample.v = sampling.v;
     sample.quality = 50 + random.Uniform(50);
     sample.restart_interval = i % 5 == 0 ? 2 : 0;
     sample.optimised = i % 2 == 0;
-    sample.is_rgb = sampling.components == 3 && i % 7 == 3;
-    sample.content = i % 4 == 1 ? JpegSample::Content::kNoise : JpegSample::Content::kSmooth;
+    sample.content = i % 4 == 1 ? JpegSample::Content::kNoise : JpegSample::Content::kHills;
     sample.seed = static_cast<uint32_t>(i);
     files.push_back(MakeJpeg(sample));
   }

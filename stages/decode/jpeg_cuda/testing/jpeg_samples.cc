@@ -6,8 +6,8 @@
 // clang-format on
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <csetjmp>
 #include <cstdlib>
 #include <random>
 
@@ -16,197 +16,154 @@
 namespace penstock {
 namespace {
 
-struct ErrorJump {
-  jpeg_error_mgr manager;
-  std::jmp_buf resume;
+using Colour = JpegSample::Colour;
+using Content = JpegSample::Content;
+
+// One picture, a value at a time: in the order of rows, pixels and channels.
+class Picture {
+ public:
+  Picture(Content content, uint32_t seed) : content_(content), random_(seed) {
+    if (content == Content::kPhoto || content == Content::kSmooth) DrawWaves();
+  }
+
+  uint8_t At(int x, int y, int channel) {
+    return static_cast<uint8_t>(std::clamp(Value(x, y, channel), 0.0, 255.0));
+  }
+
+ private:
+  struct Wave {
+    double x, y, phase, height;
+  };
+  static constexpr int kSmoothWaves = 3;
+
+  double Draw() { return static_cast<double>(random_()) / 4294967296.0; }
+
+  // Each higher and lower than the one before.
+  void DrawWaves() {
+    for (Wave& wave : waves_) {
+      const double octave = static_cast<double>(&wave - waves_.data()) * 0.5;
+      const double angle = Draw() * 2 * M_PI;
+      const double frequency = 0.01 * std::exp2(octave);
+      wave = {frequency * std::cos(angle), frequency * std::sin(angle), Draw() * 2 * M_PI,
+              45 * std::exp2(-0.8 * octave)};
+    }
+  }
+
+  double Waves(int count, int x, int y, int channel) const {
+    double value = 128;
+    for (int i = 0; i < count; ++i) {
+      const Wave& wave = waves_[i];
+      value += wave.height * std::sin(wave.x * x + wave.y * y + wave.phase + 0.5 * channel);
+    }
+    return value;
+  }
+
+  double Value(int x, int y, int channel) {
+    switch (content_) {
+      case Content::kHills:
+        return 128 + (90 * std::sin(x * 0.05 * (channel + 1)) * std::cos(y * 0.04) +
+                      8.0 * (random_() % 3));
+      case Content::kNoise:
+        return random_() % 256;
+      case Content::kEdges:
+        return ((x / 5 + y / 7 + channel) & 1) != 0 ? 255 : 0;
+      case Content::kPhoto:
+        return Waves(static_cast<int>(waves_.size()), x, y, channel) + 10 * Draw() - 5;
+      case Content::kSmooth:
+        return Waves(kSmoothWaves, x, y, channel);
+      case Content::kFlat:
+        break;
+    }
+    return 40 + 70 * channel;
+  }
+
+  const Content content_;
+  std::mt19937 random_;
+  std::array<Wave, 14> waves_{};
 };
 
-jpeg_error_mgr* MakeErrors(ErrorJump& errors) {
-  jpeg_std_error(&errors.manager);
-  errors.manager.error_exit = [](j_common_ptr info) {
-    std::longjmp(reinterpret_cast<ErrorJump*>(info->err)->resume, 1);
-  };
-  errors.manager.output_message = [](j_common_ptr) {};
-  return &errors.manager;
+void SetColour(Colour colour, jpeg_compress_struct& info) {
+  const bool is_gray = colour == Colour::kGray;
+  const bool has_inks = colour == Colour::kCmyk || colour == Colour::kYcck;
+  info.input_components = is_gray ? 1 : has_inks ? 4 : 3;
+  info.in_color_space = is_gray ? JCS_GRAYSCALE : has_inks ? JCS_CMYK : JCS_RGB;
+  jpeg_set_defaults(&info);
+  if (colour == Colour::kRgb) jpeg_set_colorspace(&info, JCS_RGB);
+  if (has_inks) jpeg_set_colorspace(&info, colour == Colour::kCmyk ? JCS_CMYK : JCS_YCCK);
 }
 
-void FillRow(const JpegSample& sample, int y, std::mt19937& random, std::vector<uint8_t>& row) {
-  for (int x = 0; x < sample.width; ++x) {
-    for (int c = 0; c < sample.components; ++c) {
-      double value = 128;
-      switch (sample.content) {
-        case JpegSample::Content::kSmooth:
-          value += 90 * std::sin(x * 0.05 * (c + 1)) * std::cos(y * 0.04) + 8.0 * (random() % 3);
-          break;
-        case JpegSample::Content::kNoise:
-          value = random() % 256;
-          break;
-        case JpegSample::Content::kEdges:
-          value = ((x / 5 + y / 7 + c) % 2 != 0) ? 255 : 0;
-          break;
-      }
-      row[x * sample.components + c] = static_cast<uint8_t>(std::clamp(value, 0.0, 255.0));
-    }
-  }
-}
-
-const unsigned char* Data(absl::Span<const std::byte> file) {
-  return reinterpret_cast<const unsigned char*>(file.data());
-}
-
-void ReadAllRows(jpeg_decompress_struct& info, std::vector<RawPlane>& planes,
-                 std::vector<JSAMPROW>* rows) {
-  while (info.output_scanline < info.output_height) {
-    JSAMPARRAY arrays[3];
-    const int first = static_cast<int>(info.output_scanline) / (info.max_v_samp_factor * DCTSIZE);
-    for (int c = 0; c < info.num_components; ++c) {
-      const int count = info.comp_info[c].v_samp_factor * DCTSIZE;
-      for (int i = 0; i < count; ++i) {
-        rows[c][i] = planes[c].samples.data() + int64_t{first * count + i} * planes[c].stride;
-      }
-      arrays[c] = rows[c].data();
-    }
-    jpeg_read_raw_data(&info, arrays, info.max_v_samp_factor * DCTSIZE);
-  }
-}
-
-// Whoever sets a jump's target has no variables that a jump out of this could spoil.
-[[gnu::noinline]] void StartRawPlanes(jpeg_decompress_struct& info, std::vector<RawPlane>& planes,
-                                      std::vector<JSAMPROW> (&rows)[3]) {
-  jpeg_read_header(&info, TRUE);
-  info.raw_data_out = TRUE;
-  info.dct_method = JDCT_ISLOW;
-  info.out_color_space = info.jpeg_color_space;
-  jpeg_start_decompress(&info);
-  planes.resize(info.num_components);
+void SetCoding(const JpegSample& sample, jpeg_compress_struct& info) {
+  jpeg_set_quality(&info, sample.quality, sample.wide ? FALSE : TRUE);
   for (int c = 0; c < info.num_components; ++c) {
-    const jpeg_component_info& component = info.comp_info[c];
-    const int mcu_width = info.max_h_samp_factor * DCTSIZE;
-    const int mcus = (static_cast<int>(info.image_width) + mcu_width - 1) / mcu_width;
-    planes[c].stride = mcus * component.h_samp_factor * DCTSIZE;
-    planes[c].rows = static_cast<int>(info.total_iMCU_rows) * component.v_samp_factor * DCTSIZE;
-    planes[c].samples.resize(size_t{1} * planes[c].stride * planes[c].rows);
-    rows[c].resize(component.v_samp_factor * DCTSIZE);
+    info.comp_info[c].h_samp_factor = c == 0 ? sample.h : 1;
+    info.comp_info[c].v_samp_factor = c == 0 ? sample.v : 1;
+  }
+  info.restart_interval = sample.restart_interval;
+  info.optimize_coding = sample.optimised ? TRUE : FALSE;
+  info.arith_code = sample.arithmetic ? TRUE : FALSE;
+  if (sample.progressive) jpeg_simple_progression(&info);
+}
+
+// A scan for each component, so that the file is in several scans without being progressive.
+std::vector<jpeg_scan_info> OneScanEach(int components) {
+  std::vector<jpeg_scan_info> scans(components);
+  for (int c = 0; c < components; ++c) {
+    scans[c].comps_in_scan = 1;
+    scans[c].component_index[0] = c;
+    scans[c].Se = DCTSIZE2 - 1;
+  }
+  return scans;
+}
+
+void WriteRows(const JpegSample& sample, jpeg_compress_struct& info) {
+  Picture picture(sample.content, sample.seed);
+  std::vector<uint8_t> row(size_t{info.image_width} * info.input_components);
+  for (int y = 0; y < sample.height; ++y) {
+    for (int x = 0; x < sample.width; ++x) {
+      for (int c = 0; c < info.input_components; ++c) {
+        row[x * info.input_components + c] = picture.At(x, y, c);
+      }
+    }
+    JSAMPROW rows[] = {row.data()};
+    jpeg_write_scanlines(&info, rows, 1);
   }
 }
 
 }  // namespace
 
 std::string JpegSample::ToString() const {
-  return absl::StrCat(width, "x", height, " components ", components, " sampling ", h, "x", v,
-                      " quality ", quality, " restart ", restart_interval,
-                      optimised ? " optimised" : "", is_rgb ? " RGB" : "", " content ",
-                      static_cast<int>(content), " seed ", seed);
+  return absl::StrCat(width, "x", height, " colour ", static_cast<int>(colour), " sampling ", h,
+                      "x", v, " quality ", quality, " restart ", restart_interval,
+                      optimised ? " optimised" : "", " content ", static_cast<int>(content),
+                      " seed ", seed);
 }
 
 std::vector<std::byte> MakeJpeg(const JpegSample& sample) {
-  jpeg_compress_struct info;
-  jpeg_error_mgr errors;
+  jpeg_compress_struct info{};
+  jpeg_error_mgr errors{};
   info.err = jpeg_std_error(&errors);
+  errors.emit_message = [](j_common_ptr, int) {};
   jpeg_create_compress(&info);
   unsigned char* bytes = nullptr;
-  unsigned long size = 0;
+  unsigned long size = 0;  // NOLINT(google-runtime-int): libjpeg's.
   jpeg_mem_dest(&info, &bytes, &size);
-  info.image_width = sample.width;
-  info.image_height = sample.height;
-  info.input_components = sample.components;
-  info.in_color_space = sample.components == 1 ? JCS_GRAYSCALE : JCS_RGB;
-  jpeg_set_defaults(&info);
-  if (sample.is_rgb) jpeg_set_colorspace(&info, JCS_RGB);
-  jpeg_set_quality(&info, sample.quality, TRUE);
-  info.comp_info[0].h_samp_factor = sample.h;
-  info.comp_info[0].v_samp_factor = sample.v;
-  for (int c = 1; c < info.num_components; ++c) {
-    info.comp_info[c].h_samp_factor = info.comp_info[c].v_samp_factor = 1;
+  info.image_width = static_cast<JDIMENSION>(sample.width);
+  info.image_height = static_cast<JDIMENSION>(sample.height);
+  SetColour(sample.colour, info);
+  SetCoding(sample, info);
+  const std::vector<jpeg_scan_info> scans = OneScanEach(info.num_components);
+  if (sample.scans) {
+    info.scan_info = scans.data();
+    info.num_scans = static_cast<int>(scans.size());
   }
-  info.restart_interval = sample.restart_interval;
-  info.optimize_coding = sample.optimised ? TRUE : FALSE;
   jpeg_start_compress(&info, TRUE);
-  std::mt19937 random(sample.seed);
-  std::vector<uint8_t> row(static_cast<size_t>(sample.width) * sample.components);
-  for (int y = 0; y < sample.height; ++y) {
-    FillRow(sample, y, random, row);
-    JSAMPROW rows[] = {row.data()};
-    jpeg_write_scanlines(&info, rows, 1);
-  }
+  WriteRows(sample, info);
   jpeg_finish_compress(&info);
   jpeg_destroy_compress(&info);
   const auto* first = reinterpret_cast<const std::byte*>(bytes);
   std::vector<std::byte> file(first, first + size);
   std::free(bytes);
   return file;
-}
-
-std::vector<RawPlane> ReadRawPlanes(absl::Span<const std::byte> file) {
-  jpeg_decompress_struct info;
-  ErrorJump errors;
-  info.err = MakeErrors(errors);
-  std::vector<RawPlane> planes;
-  std::vector<JSAMPROW> rows[3];
-  jpeg_create_decompress(&info);
-  if (setjmp(errors.resume) != 0) {
-    jpeg_destroy_decompress(&info);
-    return {};
-  }
-  jpeg_mem_src(&info, Data(file), file.size());
-  StartRawPlanes(info, planes, rows);
-  ReadAllRows(info, planes, rows);
-  jpeg_destroy_decompress(&info);
-  return planes;
-}
-
-bool ReadJpegHeader(absl::Span<const std::byte> file, JpegHeader& header) {
-  jpeg_decompress_struct info;
-  ErrorJump errors;
-  info.err = MakeErrors(errors);
-  jpeg_create_decompress(&info);
-  if (setjmp(errors.resume) != 0) {
-    jpeg_destroy_decompress(&info);
-    return false;
-  }
-  jpeg_mem_src(&info, Data(file), file.size());
-  jpeg_read_header(&info, TRUE);
-  header.width = static_cast<int>(info.image_width);
-  header.height = static_cast<int>(info.image_height);
-  header.components = info.num_components;
-  header.h = info.comp_info[0].h_samp_factor;
-  header.v = info.comp_info[0].v_samp_factor;
-  header.is_ycc = info.jpeg_color_space == JCS_YCbCr;
-  header.restart_interval = info.restart_interval;
-  jpeg_destroy_decompress(&info);
-  return true;
-}
-
-std::string ComparePlanes(const JpegPlanes& planes, const Region& region,
-                          const std::vector<RawPlane>& expected,
-                          const std::vector<std::byte>& memory, uint64_t memory_address) {
-  if (expected.size() != planes.components) return "another number of components";
-  for (int c = 0; c < planes.components; ++c) {
-    const int h = c == 0 ? 1 : planes.h, v = c == 0 ? 1 : planes.v;
-    const int margin_x = h > 1 ? 1 : 0, margin_y = v > 1 ? 1 : 0;
-    const int width = c == 0 ? planes.width : planes.chroma_width;
-    const int height = c == 0 ? planes.height : planes.chroma_height;
-    const int left = std::max(region.x / h - margin_x, 0);
-    const int right = std::min((region.x + region.width - 1) / h + margin_x, width - 1);
-    const int top = std::max(region.y / v - margin_y, 0);
-    // The row below is drawn on by the lower of two rows of pixels only.
-    const int bottom = std::min(region.y + region.height - 1 + margin_y, planes.height - 1) / v;
-    for (int y = top; y <= std::min(bottom, height - 1); ++y) {
-      for (int x = left; x <= right; ++x) {
-        const uint64_t at = planes.plane[c] +
-                            static_cast<uint64_t>(int64_t{y} * planes.stride[c] + x) -
-                            memory_address;
-        if (at >= memory.size()) return "a plane outside of the memory";
-        const int got = static_cast<int>(memory[at]);
-        const int wanted = expected[c].samples[size_t{1} * y * expected[c].stride + x];
-        if (got != wanted) {
-          return absl::StrCat("plane ", c, " row ", y, " column ", x, ": ", got, ", expected ",
-                              wanted);
-        }
-      }
-    }
-  }
-  return "";
 }
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// For tests: JPEG files made by libjpeg, and what it makes of files.
+// For tests and checks: JPEG files of all kinds made by libjpeg, with pictures that are worked out,
+// and what it makes of files.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +14,28 @@
 namespace penstock {
 
 struct JpegSample {
-  enum class Content : uint8_t { kSmooth, kNoise, kEdges };
+  // Hills with some grain; each value at random; squares; waves of many lengths with grain, as
+  // photographs have; the longest of these waves alone; one colour.
+  enum class Content : uint8_t { kHills, kNoise, kEdges, kPhoto, kSmooth, kFlat };
+  // kRgb and kCmyk are not converted, and marked so.
+  enum class Colour : uint8_t { kYcc, kRgb, kGray, kCmyk, kYcck };
   int width = 64, height = 48;
-  int components = 3;
-  int h = 2, v = 2;  // Sampling of luma against chroma; of gray, its factors.
-  int quality = 85;
-  int restart_interval = 0;  // MCUs.
-  bool optimised = false;
-  bool is_rgb = false;  // Not converted to YCC, and marked so.
-  Content content = Content::kSmooth;
-  uint32_t seed = 1;
+  Colour colour = Colour::kYcc;
+  int h = 2, v = 2;          // Sampling of the first component against the others; also of gray.
+  int quality = 85;          // 1 to 100.
+  int restart_interval = 0;  // MCUs between restart markers; 0: none.
+  bool optimised = false;    // Huffman tables made for the file.
+  Content content = Content::kHills;
+  uint32_t seed = 1;  // Of the content.
+  bool progressive = false;
+  bool arithmetic = false;
+  bool scans = false;  // One a component.
+  // 16-bit quantisation where the quality asks for it, which makes the file extended sequential.
+  bool wide = false;
+  // Without the last four, by which no test tells its samples apart.
   std::string ToString() const;
 };
+// Ends the program where libjpeg refuses the sample.
 std::vector<std::byte> MakeJpeg(const JpegSample& sample);
 
 // All samples of a file as libjpeg has them before colours, by component.
