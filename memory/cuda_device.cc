@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "penstock/memory/cpu_set.h"
 #include "penstock/memory/cuda_event.h"
 #include "penstock/memory/cuda_spin.h"
 #include "penstock/memory/cuda_status.h"

@@ -22,8 +22,8 @@ absl::StatusOr<std::byte*> MapHostMemory(size_t bytes);
 void UnmapHostMemory(std::byte* data, size_t bytes);
 
 struct TouchOptions {
-  // The CPUs that touch; memory lands on their NUMA node. Empty: those that the calling thread may
-  // use.
+  // The CPUs that touch, as far as the calling thread may use them (CpusToBind()); memory lands on
+  // their NUMA node. Empty: all that it may use.
   std::vector<int> cpus = {};
   int max_threads = 16;  // More do not help: one gigabyte then takes 42 ms.
   bool huge_pages = true;
@@ -39,9 +39,6 @@ bool TouchHostMemory(std::byte* data, size_t bytes, const TouchOptions& options)
 
 // FailedPrecondition unless `data` starts a page: what can be page-locked where it lies.
 absl::Status CheckPageStart(const std::byte* data);
-
-// "0-3,8" as 0, 1, 2, 3, 8, as the kernel writes lists of CPUs. Empty if it is not such a list.
-std::vector<int> ParseCpuList(absl::string_view list);
 
 // ResourceExhausted: "host pinned memory: 1024 bytes asked, 4096 bytes held so far: <cause>".
 // `what` is what ran out.

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "penstock/memory/cpu_set.h"
 #include "penstock/memory/testing/numa_maps.h"
 
 namespace penstock {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -162,15 +162,6 @@ TEST(CheckPageStart, SaysWhatItExpects) {
   EXPECT_EQ(CheckPageStart(reinterpret_cast<const std::byte*>(0x5001)),
             absl::FailedPreconditionError("page-locking memory at 0x5001: expected the start of a "
                                           "page, a multiple of 4096"));
-}
-
-TEST(ParseCpuList, ReadsTheKernelsLists) {
-  EXPECT_THAT(ParseCpuList("0-3,8"), ElementsAre(0, 1, 2, 3, 8));
-  EXPECT_THAT(ParseCpuList("7"), ElementsAre(7));
-  EXPECT_THAT(ParseCpuList(""), IsEmpty());
-  EXPECT_THAT(ParseCpuList("all"), IsEmpty());
-  EXPECT_THAT(ParseCpuList("0-x"), IsEmpty());
-  EXPECT_THAT(ParseCpuList("0-1000000000"), IsEmpty());
 }
 
 TEST(OutOfMemory, SaysWhatRanOutAndHowMuchWasHeld) {
