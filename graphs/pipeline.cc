@@ -9,7 +9,9 @@
 #include "absl/strings/str_join.h"
 #include "penstock/graphs/device_statistics.h"
 #include "penstock/graphs/planner.h"
+#include "penstock/memory/cpu_set.h"
 #include "penstock/scheduler/cpu_budget.h"
+#include "penstock/scheduler/io_shares.h"
 #include "penstock/scheduler/scheduler.h"
 
 namespace penstock {
@@ -140,17 +142,35 @@ void ChooseThreads(int asked, const std::vector<PlannedOutput>& plans, PipelineI
   info.threads_reason += "; all samples are kept, more would be in each other's way";
 }
 
-// One set a device; all share the threads.
+std::vector<IoShare> ChooseIoThreads(const PipelineOptions& options, PipelineInfo& info) {
+  const int threads =
+      options.io_threads > 0 ? options.io_threads : std::max(kMinIoThreads, info.threads);
+  std::vector<std::vector<int>> near_cpus;
+  for (const auto& device : options.devices) near_cpus.push_back(device->near_cpus());
+  std::vector<IoShare> shares = ShareIoThreads(near_cpus, AllowedCpus(), threads);
+  for (const IoShare& share : shares) {
+    IoThreadsInfo& of_share = info.io_threads.emplace_back();
+    of_share.threads = share.threads;
+    of_share.cpus = CpuListText(share.cpus);
+    for (const size_t d : share.devices) of_share.devices.push_back(info.devices[d]);
+  }
+  return shares;
+}
+
+// One set a device; all share the threads that work on samples.
 absl::StatusOr<std::vector<SchedulerResources>> MakeResources(const PipelineOptions& options,
-                                                              int threads) {
+                                                              int threads,
+                                                              absl::Span<const IoShare> io) {
   SchedulerResources shared;
   shared.arena = std::make_shared<FlowArena>(threads);
   shared.log = options.log;
   shared.check_leases = options.check_leases;
-  const int io_threads =
-      options.io_threads > 0 ? options.io_threads : std::max(kMinIoThreads, threads);
-  PENSTOCK_ASSIGN_OR_RETURN(shared.io, IoPool::Create(io_threads));
   std::vector<SchedulerResources> resources(options.devices.size(), shared);
+  for (const IoShare& share : io) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<IoPool> pool,
+                              IoPool::Create(share.threads, share.cpus));
+    for (const size_t d : share.devices) resources[d].io = pool;
+  }
   for (size_t d = 0; d < resources.size(); ++d) {
     PENSTOCK_ASSIGN_OR_RETURN(resources[d].queue, DeviceQueue::Create(options.devices[d]));
   }
@@ -174,8 +194,9 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const Graph& graph,
   pipeline->graph_name_ = graph.config().name();
   for (const auto& device : options.devices) pipeline->info_.devices.push_back(device->name());
   ChooseThreads(options.threads, plans, pipeline->info_);
+  const std::vector<IoShare> io = ChooseIoThreads(options, pipeline->info_);
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<SchedulerResources> resources,
-                            MakeResources(options, pipeline->info_.threads));
+                            MakeResources(options, pipeline->info_.threads, io));
   for (PlannedOutput& planned : plans) {
     PENSTOCK_RETURN_IF_ERROR(pipeline->AddOutput(std::move(planned.plan), resources));
   }

@@ -54,7 +54,8 @@ struct PipelineOptions {
   // Threads that work on samples, 1 to 4096; 0: what affinity and cgroup allow.
   int threads = 0;
   // Threads that read files, 1 to 4096; 0: as `threads`, at least 4. They sleep when they have
-  // nothing to read.
+  // nothing to read. They are bound to the CPUs of their device's NUMA node, as far as the caller
+  // may use these; where devices are on different nodes, each node has its part, at least one.
   int io_threads = 0;
   // Budgets for the memory plan, in bytes; 0: none. Pinned: of all outputs and devices together;
   // device: of all outputs, on each. A plan that needs more is refused with InvalidArgument, and
@@ -105,11 +106,18 @@ struct OutputInfo {
   std::vector<std::string> class_names;
   std::string source_summary;
 };
+struct IoThreadsInfo {
+  int threads = 1;
+  std::string cpus;                  // That they are bound to, "0-15"; empty: to none.
+  std::vector<std::string> devices;  // That they read for.
+};
 struct PipelineInfo {
   std::vector<OutputInfo> outputs;   // One a terminal node.
   std::vector<std::string> devices;  // Names, in the order of PipelineOptions.devices.
   int threads = 1;
   std::string threads_reason;
+  // Several where the devices are near different CPUs.
+  std::vector<IoThreadsInfo> io_threads;
 };
 
 // Thread-safe. The destructor cancels, drains and joins; batches may outlive it. In a forked child

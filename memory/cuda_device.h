@@ -52,6 +52,8 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   absl::Status Occupy(StreamRef stream, absl::Duration duration) override;
   uint64_t stream_id(StreamRef stream) const override;
   int64_t free_bytes() const override;
+  // As /sys/bus/pci/devices/<bus id>/local_cpulist has them.
+  std::vector<int> near_cpus() const override { return near_cpus_; }
   absl::Status Synchronize(StreamRef stream) override;
   int64_t driver_allocations() const override { return driver_allocations_; }
 
@@ -69,7 +71,7 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
 
   const int ordinal_;
   const CudaContext context_;
-  const std::vector<int> near_cpus_;     // On the device's NUMA node; empty if unknown.
+  const std::vector<int> near_cpus_;
   std::atomic<bool> huge_pages_ = true;  // Until they turn out to be slow.
   std::atomic<int64_t> driver_allocations_ = 0;
   std::atomic<size_t> pinned_bytes_ = 0, pageable_bytes_ = 0, device_bytes_ = 0;  // Held.

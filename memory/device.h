@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -110,6 +111,11 @@ class Device {
 
   // Device memory that nobody has taken; 0: unknown. A call to the driver, for start-up.
   virtual int64_t free_bytes() const { return 0; }
+
+  // The CPUs on the device's NUMA node, by the kernel's numbers, in ascending order; empty:
+  // unknown, or all are equally near. Whoever binds threads to them keeps to those that the process
+  // may use (CpusToBind()).
+  virtual std::vector<int> near_cpus() const { return {}; }
 
   // Waits until all work that was ever submitted to `stream` is done.
   virtual absl::Status Synchronize(StreamRef stream) = 0;

@@ -28,6 +28,7 @@ struct SimOptions {
   double gb_per_s = 0;
   // Added to each copy's time, while the engine is held. Unused if gb_per_s is 0.
   absl::Duration copy_latency = absl::ZeroDuration();
+  std::vector<int> near_cpus = {};  // See Device::near_cpus().
   // Injected faults; each hook may be empty. Called with the bytes asked (never 0) and the number
   // of the call (1, 2, ...), maybe by several threads at once; RegisterHost() counts as an
   // allocation on the host. An error fails that call alone,
@@ -70,6 +71,7 @@ class SimDevice final : public Device, public std::enable_shared_from_this<SimDe
                             StreamRef stream) override;
   absl::Status Occupy(StreamRef stream, absl::Duration duration) override;
   uint64_t stream_id(StreamRef stream) const override;
+  std::vector<int> near_cpus() const override { return options_.near_cpus; }
   absl::Status Synchronize(StreamRef stream) override;
   int64_t driver_allocations() const override { return driver_allocations_; }
 

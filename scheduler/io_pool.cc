@@ -1,21 +1,26 @@
 #include "penstock/scheduler/io_pool.h"
 
+#include <pthread.h>
+
 #include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "penstock/memory/cpu_set.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/scheduler/start_thread.h"
 
 namespace penstock {
 
-absl::StatusOr<std::shared_ptr<IoPool>> IoPool::Create(int threads) {
+absl::StatusOr<std::shared_ptr<IoPool>> IoPool::Create(int threads, const std::vector<int>& cpus) {
   std::shared_ptr<IoPool> pool(new IoPool);
   for (int i = 0; i < threads; ++i) {
     std::thread thread;
     PENSTOCK_RETURN_IF_ERROR(StartThread(thread,
                                          absl::StrCat("I/O thread ", i + 1, " of ", threads),
                                          [p = pool.get()] { p->Run(); }));
+    (void)pthread_setname_np(thread.native_handle(), "penstock-io");
+    BindThread(thread.native_handle(), cpus);
     pool->threads_.push_back(std::move(thread));
   }
   return pool;

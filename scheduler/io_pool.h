@@ -15,13 +15,16 @@
 namespace penstock {
 
 // `threads` threads that run jobs first come, first served; each has a FileReader of its own.
-// Threads sleep when there is nothing to do. The destructor runs what is queued, then joins.
+// Threads sleep when there is nothing to do. The kernel shows them as "penstock-io". The destructor
+// runs what is queued, then joins.
 class IoPool {
  public:
   using Job = std::function<void(FileReader& reader)>;
 
+  // The threads are bound to `cpus`, unless there are none or the kernel refuses (BindThread()).
   // ResourceExhausted: not all threads can be started.
-  static absl::StatusOr<std::shared_ptr<IoPool>> Create(int threads);
+  static absl::StatusOr<std::shared_ptr<IoPool>> Create(int threads,
+                                                        const std::vector<int>& cpus = {});
   ~IoPool();
   IoPool(const IoPool&) = delete;
   IoPool& operator=(const IoPool&) = delete;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace penstock {
 namespace {
@@ -64,6 +65,17 @@ std::string ImageLine(const RunStatistics& s) {
   return text + "\n";
 }
 
+// A line for all threads that are held near their devices; nothing where that makes no difference.
+std::string IoThreadsLine(const PipelineInfo& pipeline) {
+  std::vector<std::string> parts;
+  for (const IoThreadsInfo& io : pipeline.io_threads) {
+    if (io.cpus.empty()) continue;
+    parts.push_back(absl::StrCat(Counted(io.threads, "I/O thread", "I/O threads"), " on CPUs ",
+                                 io.cpus, " (near ", absl::StrJoin(io.devices, ", "), ")"));
+  }
+  return parts.empty() ? "" : absl::StrCat("\n  ", absl::StrJoin(parts, ", "));
+}
+
 }  // namespace
 
 std::string StartText(const RunStatistics& statistics, const PipelineInfo& pipeline,
@@ -76,7 +88,7 @@ std::string StartText(const RunStatistics& statistics, const PipelineInfo& pipel
                     Batches(*output.batches_per_epoch));
   }
   if (!output.source_summary.empty()) absl::StrAppend(&text, "\n  ", output.source_summary);
-  return text + "\n";
+  return absl::StrCat(text, IoThreadsLine(pipeline), "\n");
 }
 
 std::string Summary(const RunStatistics& s, const std::vector<RunStatistics>& devices) {

@@ -9,6 +9,24 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// Of what is near which device, where that makes a difference.
+TEST(StartTextTest, SaysWhereIoThreadsAre) {
+  RunStatistics s;
+  s.graph = "train";
+  s.device = "cuda:0, cuda:1, cuda:2";
+  PipelineInfo info;
+  info.threads = 8;
+  info.threads_reason = "as asked";
+  const std::string first = "train on cuda:0, cuda:1, cuda:2, 8 threads (as asked)\n";
+  info.io_threads = {{8, "", {"cuda:0", "cuda:1", "cuda:2"}}};
+  EXPECT_EQ(StartText(s, info, {}), first);
+  info.io_threads = {{5, "0-3,8-11", {"cuda:0", "cuda:2"}}, {1, "4-7", {"cuda:1"}}};
+  EXPECT_EQ(StartText(s, info, {}),
+            first +
+                "  5 I/O threads on CPUs 0-3,8-11 (near cuda:0, cuda:2), 1 I/O thread on CPUs "
+                "4-7 (near cuda:1)\n");
+}
+
 TEST(SummaryTest, SaysWhoDecoded) {
   RunStatistics s;
   EXPECT_THAT(Summary(s, {}), Not(HasSubstr("decoded")));

@@ -1,12 +1,20 @@
 // A pipeline on several GPUs, and on one of several. Skips itself where there are too few.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
+#include <iterator>
+#include <set>
 #include <thread>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "penstock/memory/cpu_set.h"
+#include "penstock/memory/testing/numa_maps.h"
+#include "penstock/memory/testing/thread_cpus.h"
 #include "penstock/tests/pipeline/cuda_fixture.h"
 
 namespace penstock::testing {
@@ -161,6 +169,42 @@ TEST_F(CudaOneDeviceTest, ANumberThatIsNotThereSaysWhatIs) {
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr(absl::StrCat("asked for cuda:", count, ", ", count, " device")));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("CUDA_VISIBLE_DEVICES"));
+}
+
+// The CPUs of the device's node that this process may use, as the kernel lists them; all of them
+// where none is. Empty: the kernel does not say where the device is.
+std::string CpusNear(int ordinal) {
+  char bus_id[32] = "";
+  EXPECT_EQ(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, ordinal), cudaSuccess);
+  int node = -1;
+  std::ifstream("/sys/bus/pci/devices/" + absl::AsciiStrToLower(bus_id) + "/numa_node") >> node;
+  if (node < 0) return "";
+  std::string list;
+  std::getline(std::ifstream(absl::StrCat("/sys/devices/system/node/node", node, "/cpulist")),
+               list);
+  const std::vector<int> of_node = ParseCpuList(list), allowed = AllowedCpus();
+  std::vector<int> both;
+  std::set_intersection(of_node.begin(), of_node.end(), allowed.begin(), allowed.end(),
+                        std::back_inserter(both));
+  return both.empty() ? CpusOfThisThread() : CpuListText(both);
+}
+
+TEST_F(CudaOneDeviceTest, IoThreadsAreNearTheDevice) {
+  if (CountNumaNodes() < 2) GTEST_SKIP() << "this machine has one NUMA node";
+  const std::string near = CpusNear(0);
+  if (near.empty()) GTEST_SKIP() << "the kernel does not say where the device is";
+  const auto pipeline = Make({0});
+  EXPECT_EQ(CpusOfThreads("penstock-io"), (std::multiset<std::string>{near, near}));
+}
+
+TEST_F(CudaTwoDevicesTest, IoThreadsOfEachAreNearIt) {
+  if (CountNumaNodes() < 2) GTEST_SKIP() << "this machine has one NUMA node";
+  const std::string near[] = {CpusNear(0), CpusNear(1)};
+  if (near[0].empty() || near[1].empty()) {
+    GTEST_SKIP() << "the kernel does not say where the devices are";
+  }
+  const auto pipeline = Make({0, 1});
+  EXPECT_EQ(CpusOfThreads("penstock-io"), (std::multiset<std::string>{near[0], near[1]}));
 }
 
 using CudaOneDeviceDeathTest = CudaOneDeviceTest;
