@@ -5,6 +5,7 @@
 DATA is what make_data.py wrote. What needs two GPUs is skipped with its reason where there is one. "rates" also
 measures, beside one device in the same call. Prints a line a check; exits with 1 if one failed.
 """
+import glob
 import json
 import multiprocessing
 import os
@@ -126,6 +127,17 @@ class Checks:
             batches = [json.load(open(f"{temp}/{rank}.json"))["batches"] for rank in range(2)]
             self.check("two ranks have equally many batches", batches, batches[0] == batches[1] > 0)
 
+    # I/O threads of a run on both are near them, by the kernel's own figures.
+    def io_threads(self):
+        allowed = os.sched_getaffinity(0)
+        lists = [read_text(f"{gpu_folder(row[0])}/local_cpulist") for row in smi("pci.bus_id")[:2]]
+        near = {frozenset(cpu_set(text) & allowed or allowed) for text in lists}
+        command = self.command("imagenet_train", "--device=cuda:0,cuda:1", "--epochs=20", "--compute_ms=20")
+        found = self.look(command, io_threads_by_cpus)
+        print(f"NUMA nodes: {len(glob.glob('/sys/devices/system/node/node[0-9]*')) or 1}; I/O threads: "
+              f"{', '.join(f'{count} on CPUs {text}' for text, count in sorted(found.items()))}", flush=True)
+        self.check("I/O threads are near the GPUs", lists, {frozenset(cpu_set(text)) for text in found} == near)
+
     # F07: with one GPU hidden, slabs still lie near the one that is used.
     def nodes(self):
         nodes = [gpu_node(row[0]) for row in smi("pci.bus_id")]
@@ -133,12 +145,17 @@ class Checks:
             print(f"skipped: the node of slabs: both GPUs are on NUMA node {nodes[0]}")
             return
         command = self.command("imagenet_train", "--device=cuda:0", "--epochs=20", "--compute_ms=20")
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "CUDA_VISIBLE_DEVICES": "1"})
-        time.sleep(5)  # The pools are there after the first batches.
-        pages = pages_of_largest(process.pid)
+        pages = self.look(command, pages_of_largest, CUDA_VISIBLE_DEVICES="1")
+        self.check(f"slabs lie on node {nodes[1]}", pages, max(pages, key=pages.get) == nodes[1])
+
+    def look(self, command, at, **environment):
+        """What `at` gives of the process once its first batches are done."""
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
+        time.sleep(5)
+        found = at(process.pid)
         process.terminate()
         process.wait()
-        self.check(f"slabs lie on node {nodes[1]}", pages, max(pages, key=pages.get) == nodes[1])
+        return found
 
     def rate(self, name, command, *flags):
         """Samples/s of one device and of two."""
@@ -206,11 +223,36 @@ def records(folder):
     return sum(os.path.getsize(f"{folder}/data_batch_{i}.bin") for i in range(1, 6)) // RECORD
 
 
-def gpu_node(bus_id):
-    """The kernel's node of a GPU; nvidia-smi's domain has 8 digits, the kernel's 4."""
+def read_text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read().strip()
+
+
+def cpu_set(text):
+    """The kernel's "0-3,8" as a set."""
+    ranges = [part.split("-") for part in text.split(",") if part]
+    return {cpu for ends in ranges for cpu in range(int(ends[0]), int(ends[-1]) + 1)}
+
+
+def io_threads_by_cpus(pid):
+    """How many of a process's I/O threads may run on which CPUs, as the kernel lists them."""
+    found = {}
+    for task in glob.glob(f"/proc/{pid}/task/*"):
+        status = read_text(f"{task}/status")
+        if re.search(r"^Name:\s*penstock-io$", status, re.M):
+            cpus = re.search(r"^Cpus_allowed_list:\s*(\S+)$", status, re.M).group(1)
+            found[cpus] = found.get(cpus, 0) + 1
+    return found
+
+
+def gpu_folder(bus_id):
+    """The kernel's folder of a GPU; nvidia-smi's domain has 8 digits, the kernel's 4."""
     domain, rest = bus_id.lower().split(":", 1)
-    with open(f"/sys/bus/pci/devices/{domain[-4:]}:{rest}/numa_node") as file:
-        return int(file.read())
+    return f"/sys/bus/pci/devices/{domain[-4:]}:{rest}"
+
+
+def gpu_node(bus_id):
+    return int(read_text(f"{gpu_folder(bus_id)}/numa_node"))
 
 
 def pages_of_largest(pid):
@@ -239,13 +281,15 @@ def main(bundle, data, rates):
     checks.absent_numbers()
     checks.names()
     if len(checks.uuids) < 2:
-        print(f"skipped: contexts, bytes, ranks, nodes and rates of two GPUs: there is {len(checks.uuids)} GPU")
+        print("skipped: contexts, bytes, ranks, I/O threads, nodes and rates of two GPUs: there is "
+              f"{len(checks.uuids)} GPU")
     else:
         with tempfile.TemporaryDirectory() as bad:
             make_bad(bad, data + "/cifar")
             checks.untouched(bad)
         checks.bytes()
         checks.ranks()
+        checks.io_threads()
         checks.nodes()
         if rates:
             checks.rates()
