@@ -59,6 +59,7 @@ void AddCounts(const RunStatistics& from, RunStatistics& sum) {
   sum.queue_polling_seconds += from.queue_polling_seconds;
   sum.bytes_read += from.bytes_read;
   sum.bytes_uploaded += from.bytes_uploaded;
+  sum.bytes_gathered += from.bytes_gathered;
   sum.upload_gb_per_s += from.upload_gb_per_s;
   sum.pinned_bytes_peak += from.pinned_bytes_peak;
   sum.device_bytes_peak += from.device_bytes_peak;

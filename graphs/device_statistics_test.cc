@@ -21,6 +21,7 @@ RunStatistics Example(const std::string& device, double waited) {
   s.next_wait_seconds = waited;
   s.cpu_seconds = 3;
   s.bytes_uploaded = 1000;
+  s.bytes_gathered = 300;
   s.host_writes_per_byte = 1;
   s.seats = 4;
   s.epochs = {{.epoch = 0, .batches = 60, .samples = 480, .seconds = 6},
@@ -58,6 +59,7 @@ TEST(SumOverDevices, AddsWhatAddsUp) {
   EXPECT_EQ(sum.startup_seconds, 0.5);
   EXPECT_EQ(sum.next_wait_seconds, 5);
   EXPECT_EQ(sum.bytes_uploaded, 4000);
+  EXPECT_EQ(sum.bytes_gathered, 600);
   EXPECT_EQ(sum.seats, 8);
   // Time passes once for all.
   EXPECT_EQ(sum.seconds, 12);

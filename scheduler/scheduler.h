@@ -116,6 +116,8 @@ class Scheduler {
   absl::Status LaunchTimed(absl::Span<const EnvelopePtr> batches, StreamRef stream);
 
   std::string WhyWaiting(absl::Duration waited, bool timed_out);
+  // Of a batch whose gather is in its stream: the kept rows that cross the link.
+  void CountGathered(const BatchWork& work);
   void CountDelivered(const std::optional<DeviceBatch>& batch);
   // Under delivered_mutex_.
   std::vector<StageStatistics> Stages(double seconds) const;

@@ -184,6 +184,7 @@ absl::Status Scheduler::EnqueueSteps(BatchWork& work, int64_t uploaded) {
   if (timed) PENSTOCK_RETURN_IF_ERROR(RecordTime(device, work.timing->steps_end, stream));
   PENSTOCK_RETURN_IF_ERROR(device_->CopyFills(work));
   PENSTOCK_RETURN_IF_ERROR(device_->CopyReport(work));
+  CountGathered(work);
   counters_.bytes_uploaded += uploaded;
   counters_.slab_writes += work.slab_writes;
   counters_.scratch_writes += work.scratch_writes;

@@ -79,7 +79,7 @@ void Scheduler::Launch(absl::Span<const EnvelopePtr> batches) {
   for (const EnvelopePtr& envelope : batches) {
     BatchWork& work = *envelope->work;
     if (ready.ok()) work.ready_event = *ready;
-    if (!status.ok()) work.Fail(0, status);
+    status.ok() ? CountGathered(work) : work.Fail(0, status);
   }
   Deliver(batches);
 }

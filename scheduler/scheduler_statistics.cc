@@ -42,6 +42,16 @@ StageStatistics Counted(std::string name, std::string place, const StepCounter& 
 
 }  // namespace
 
+void Scheduler::CountGathered(const BatchWork& work) {
+  if (plan_.gather == nullptr || plan_.cache.place != CachePlace::kPinned) return;
+  int64_t kept = work.count();
+  if (!plan_.resident()) {
+    kept = std::count_if(work.ids.begin(), work.ids.end(),
+                         [this](int64_t id) { return cache_->Has(id); });
+  }
+  counters_.bytes_gathered += kept * plan_.chain.input.bytes();
+}
+
 void Scheduler::CountDelivered(const std::optional<DeviceBatch>& batch) {
   const absl::Time now = absl::Now();
   const auto lock = SpinLock(delivered_mutex_);
@@ -153,6 +163,7 @@ RunStatistics Scheduler::Statistics() const {
   s.queue_polling_seconds = queue.polling_s;
   s.bytes_read = counters_.bytes_read;
   s.bytes_uploaded = counters_.bytes_uploaded;
+  s.bytes_gathered = counters_.bytes_gathered;
   const OverlapLog::Totals totals = overlap_.totals();
   if (totals.copy_s > 0) {
     const double copy_s = totals.copy_s * PerTimed(totals);

@@ -66,6 +66,9 @@ struct RunStatistics {
   // Of the thread that talks to the device: at work, and looking for work without sleeping.
   double queue_busy_seconds = 0, queue_polling_seconds = 0;
   int64_t bytes_read = 0, bytes_uploaded = 0;
+  // Rows that kernels took over the link from where a Cache keeps them page-locked (PINNED), in
+  // place of a copy. Each counts whole, though a crop takes a part of it.
+  int64_t bytes_gathered = 0;
   double upload_gb_per_s = 0;  // While a copy was running.
   double overlap_fraction = 0;
   // Of timed batches that follow each other: the part of the time in which a copy ran, and the time

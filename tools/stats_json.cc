@@ -61,6 +61,7 @@ Json Object(const RunStatistics& s) {
           {"queue_polling_seconds", Finite(s.queue_polling_seconds)},
           {"bytes_read", s.bytes_read},
           {"bytes_uploaded", s.bytes_uploaded},
+          {"bytes_gathered", s.bytes_gathered},
           {"upload_gb_per_s", Finite(s.upload_gb_per_s)},
           {"overlap_fraction", Finite(s.overlap_fraction)},
           {"copy_utilisation", Finite(s.copy_utilisation)},

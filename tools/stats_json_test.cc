@@ -14,6 +14,7 @@ RunStatistics Example() {
   s.device = "sim";
   s.samples = 20;
   s.bytes_uploaded = std::numeric_limits<int64_t>::max();
+  s.bytes_gathered = 61440;
   s.limit = Limit::kUpload;
   s.epochs = {{.epoch = 0, .batches = 3, .samples = 20, .seconds = 0.5}};
   s.stages = {{.name = "read_cifar10", .place = "io", .busy_s = 1.5, .items = 7}};
@@ -25,6 +26,7 @@ TEST(StatsJsonTest, NumbersAreNumbers) {
   EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["samples"], 20);
   EXPECT_EQ(json["bytes_uploaded"].get<int64_t>(), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(json["bytes_gathered"], 61440);
   EXPECT_TRUE(json["seconds"].is_number());
   EXPECT_EQ(json["limit"], "upload");
   EXPECT_EQ(json["epochs"][0]["seconds"], 0.5);

@@ -75,6 +75,16 @@ class CacheTest(unittest.TestCase):
         self.assertEqual(stats["bytes_uploaded"], EPOCHS * (RECORDS - 700) * ROW)
         self.assertEqual(stats["host_writes_per_byte"], 1.0)
 
+    def test_rows_that_are_gathered_over_the_link_are_counted(self):
+        for kept in (RECORDS, 700):
+            stats = self.cached("PINNED", kept * ROW)
+            self.assertEqual(stats["bytes_gathered"], EPOCHS * kept * ROW)
+            self.assertEqual(stats["bytes_uploaded"], EPOCHS * (RECORDS - kept) * ROW)
+        stats = self.cached("PINNED", RECORDS * ROW, device="sim,sim")
+        self.assertEqual(stats["bytes_gathered"], EPOCHS * RECORDS * ROW)
+        for place in ("HOST", "DEVICE"):
+            self.assertEqual(self.cached(place, RECORDS * ROW)["bytes_gathered"], 0)
+
     def test_any_number_of_threads_and_several_devices(self):
         for threads in (1, 7):
             self.cached("DEVICE", RECORDS * ROW, f"--threads={threads}")

@@ -15,7 +15,7 @@ from command import CIFAR10, RUNFILES, Folder, run
 
 KEYS = ('schema version graph device rank world samples batches seconds samples_per_second '
         'first_batch_seconds startup_seconds pinning_seconds next_wait_seconds cpu_seconds '
-        'queue_busy_seconds queue_polling_seconds bytes_read bytes_uploaded upload_gb_per_s '
+        'queue_busy_seconds queue_polling_seconds bytes_read bytes_uploaded bytes_gathered upload_gb_per_s '
         'overlap_fraction copy_utilisation copy_gap_p95_us copy_gap_longest_us '
         'pinned_bytes_peak device_bytes_peak '
         'driver_allocations_after_warmup host_writes_per_byte scratch_bytes_per_byte '
