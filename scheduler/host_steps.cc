@@ -148,15 +148,17 @@ int HostSteps::chunk_rows(const BatchWork& work) const {
   return all_kept ? kKeptRowsATask : chunk_rows_;
 }
 
-void HostSteps::Read(BatchWork& work, int begin, int end, FileReader& reader) const {
+int HostSteps::Read(BatchWork& work, int begin, int end, FileReader& reader) const {
   int64_t bytes = 0;
-  for (int row = begin; row < end && !work.failed(); ++row) {
+  int row = begin;
+  for (; row < end && !work.failed(); ++row) {
     RowWork& r = work.rows[row];
     if (IsReady(r)) continue;
     if (r.extent.memory) {
       if (r.place != nullptr) std::memcpy(r.place, r.extent.memory->data(), r.bytes);
     } else if (absl::Status s = reader.Read(r.extent, absl::MakeSpan(r.place, r.bytes)); !s.ok()) {
-      return FailSample(plan_, plan_.source_node, row, s, work);
+      FailSample(plan_, plan_.source_node, row, s, work);
+      break;
     }
     bytes += r.entry != nullptr ? 0 : r.bytes;
     if (!r.in_encoded_part) continue;
@@ -165,6 +167,7 @@ void HostSteps::Read(BatchWork& work, int begin, int end, FileReader& reader) co
     work.slab_writes += static_cast<int64_t>(padded);
   }
   counters_.bytes_read += bytes;
+  return row - begin;
 }
 
 bool HostSteps::must_read_again(const BatchWork& work, int row) const {

@@ -36,8 +36,8 @@ class HostSteps {
   void Place(BatchWork& work) const;
   // All samples are in memory, and used where they are.
   bool nothing_to_read(const BatchWork& work) const;
-  // On an I/O thread: the bytes of rows [begin, end).
-  void Read(BatchWork& work, int begin, int end, FileReader& reader) const;
+  // On an I/O thread: the bytes of rows [begin, end). Returns how many of them are there.
+  int Read(BatchWork& work, int begin, int end, FileReader& reader) const;
   // Finish, Probe, Describe, Resolve: some microseconds a row, so that the thread that has read its
   // bytes does it. True if sample stages are left to be run on the host: rows that go up finished.
   bool Settle(const Chunk& chunk) const;
@@ -66,13 +66,13 @@ class HostSteps {
 
  private:
   void RunBatchSteps(BatchWork& work) const;
-  // Calls body(worker), and counts its time, its scratch memory and `items` rows.
+  // Calls body(worker), and counts its time, its scratch memory and the rows that it says it did.
   template <class Body>
-  void WithWorker(const Chunk& chunk, int items, Body body) const;
-  // Calls body(row, worker) for the rows of a chunk, and fails the work with what it gives. Counts
-  // `items` rows.
+  void WithWorker(const Chunk& chunk, Body body) const;
+  // Calls body(row, worker) for the rows of a chunk, and fails the work with what it gives. A row
+  // counts once: when it is settled.
   template <class Body>
-  void ForEachRow(const Chunk& chunk, int items, Body body) const;
+  void ForEachRow(const Chunk& chunk, Body body) const;
   absl::Status SettleRow(BatchWork& work, int row, ChainWorker& worker) const;
   absl::Status EndRow(BatchWork& work, int row, ChainWorker& worker) const;
   bool IsReady(const RowWork& row) const;

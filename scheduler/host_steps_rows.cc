@@ -1,5 +1,4 @@
 // What HostSteps does to each row by itself.
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -29,30 +28,35 @@ void HostSteps::GiveBack(std::unique_ptr<ChainWorker> worker) const {
 }
 
 template <class Body>
-void HostSteps::WithWorker(const Chunk& chunk, int items, Body body) const {
+void HostSteps::WithWorker(const Chunk& chunk, Body body) const {
   const absl::Time start = absl::Now();
   auto worker = TakeWorker();
   const int64_t scratch_before = worker->scratch_bytes;
-  body(*worker);
+  const int done = body(*worker);
   chunk.envelope->work->scratch_writes += worker->scratch_bytes - scratch_before;
   GiveBack(std::move(worker));
-  counters_.host.Add(absl::Now() - start, start - chunk.ready, items);
+  counters_.host.Add(absl::Now() - start, start - chunk.ready, done);
 }
 
 template <class Body>
-void HostSteps::ForEachRow(const Chunk& chunk, int items, Body body) const {
+void HostSteps::ForEachRow(const Chunk& chunk, Body body) const {
   BatchWork& work = *chunk.envelope->work;
-  WithWorker(chunk, items, [&](ChainWorker& worker) {
+  WithWorker(chunk, [&](ChainWorker& worker) {
+    int done = 0;
     for (int row = chunk.begin; row < chunk.end && !work.failed(); ++row) {
-      if (absl::Status s = body(row, worker); !s.ok()) FailRow(work, row, s);
+      const bool is_new = !work.rows[row].settled;
+      const absl::Status status = body(row, worker);
+      if (!status.ok()) FailRow(work, row, status);
+      done += status.ok() && is_new ? 1 : 0;
     }
+    return done;
   });
 }
 
 bool HostSteps::Settle(const Chunk& chunk) const {
   BatchWork& work = *chunk.envelope->work;
   bool any_left = false;
-  ForEachRow(chunk, chunk.end - chunk.begin, [&](int row, ChainWorker& worker) -> absl::Status {
+  ForEachRow(chunk, [&](int row, ChainWorker& worker) -> absl::Status {
     PENSTOCK_RETURN_IF_ERROR(SettleRow(work, row, worker));
     const bool is_left = work.rows[row].finished;
     any_left |= is_left;
@@ -63,10 +67,7 @@ bool HostSteps::Settle(const Chunk& chunk) const {
 
 void HostSteps::Process(const Chunk& chunk) const {
   BatchWork& work = *chunk.envelope->work;
-  const auto unsettled =
-      std::count_if(work.rows.begin() + chunk.begin, work.rows.begin() + chunk.end,
-                    [](const RowWork& r) { return !r.settled; });
-  ForEachRow(chunk, static_cast<int>(unsettled), [&](int row, ChainWorker& worker) -> absl::Status {
+  ForEachRow(chunk, [&](int row, ChainWorker& worker) -> absl::Status {
     if (!work.rows[row].settled) {
       PENSTOCK_RETURN_IF_ERROR(SettleRow(work, row, worker));
     } else if (!work.rows[row].finished) {
@@ -174,13 +175,15 @@ absl::Status HostSteps::SettleRow(BatchWork& work, int row, ChainWorker& worker)
   return absl::OkStatus();
 }
 
-// The host's part of a settled row, if it has one; then it is counted, and kept.
+// The host's part of a settled row, if it has one; then it is counted, and kept. What is the
+// device's counts once that is done.
 absl::Status HostSteps::EndRow(BatchWork& work, int row, ChainWorker& worker) const {
   const RowWork& r = work.rows[row];
   if (plan_.gather != nullptr || r.deferred) return absl::OkStatus();
-  const bool decodes = plan_.chain.input.encoded;
-  if (r.finished) PENSTOCK_RETURN_IF_ERROR(RunHostForm(work, row, worker));
-  (r.finished ? counters_.decoded_host : counters_.decoded_device) += decodes ? 1 : 0;
+  if (r.finished) {
+    PENSTOCK_RETURN_IF_ERROR(RunHostForm(work, row, worker));
+    counters_.decoded_host += plan_.chain.input.encoded ? 1 : 0;
+  }
   if (encoded_) encoded_->Keep(work, row);
   return absl::OkStatus();
 }
@@ -205,11 +208,15 @@ absl::Status HostSteps::RunHostForm(BatchWork& work, int row, ChainWorker& worke
 
 void HostSteps::Repair(const Chunk& chunk) const {
   BatchWork& work = *chunk.envelope->work;
-  WithWorker(chunk, chunk.end - chunk.begin, [&](ChainWorker& worker) {
+  WithWorker(chunk, [&](ChainWorker& worker) {
+    int done = 0;
     for (int i = chunk.begin; i < chunk.end; ++i) {
       const int row = work.to_repair[i];
-      if (absl::Status s = RepairRow(work, row, worker); !s.ok()) FailRow(work, row, s);
+      const absl::Status status = RepairRow(work, row, worker);
+      if (!status.ok()) FailRow(work, row, status);
+      done += status.ok() ? 1 : 0;
     }
+    return done;
   });
 }
 
@@ -217,10 +224,7 @@ absl::Status HostSteps::RepairRow(BatchWork& work, int row, ChainWorker& worker)
   RowWork& r = work.rows[row];
   if (r.read_again) PENSTOCK_RETURN_IF_ERROR(FinishRow(work, row, worker));
   PENSTOCK_RETURN_IF_ERROR(RunHostForm(work, row, worker));
-  if (!r.deferred) {  // Then it was taken for the device's.
-    --counters_.decoded_device;
-    ++counters_.repaired;
-  }
+  if (!r.deferred) ++counters_.repaired;
   ++counters_.decoded_host;
   return absl::OkStatus();
 }

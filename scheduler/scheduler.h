@@ -104,6 +104,8 @@ class Scheduler {
   // Rows that the device found damaged.
   void AwaitReport(const EnvelopePtr& envelope, std::function<void()> end);
   void OnReport(const EnvelopePtr& envelope, absl::Status status);
+  // What the device has decoded of a batch that is not repaired yet.
+  void CountDecoded(const BatchWork& work);
   void Repair(const Chunk& chunk);
   void UploadRepaired(const EnvelopePtr& envelope);
 

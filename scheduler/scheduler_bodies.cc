@@ -95,9 +95,9 @@ void Scheduler::ReadRows(const EnvelopePtr& envelope, const std::function<void(c
   ForEachChunk(rows, chunk_rows, [&](int begin, int stop) {
     jobs.emplace_back([this, envelope, emit, end, begin, stop, submitted](FileReader& reader) {
       const absl::Time start = absl::Now();
-      if (!cancelled_) host_.Read(*envelope->work, begin, stop, reader);
+      const int rows = cancelled_ ? 0 : host_.Read(*envelope->work, begin, stop, reader);
       const absl::Time end_of_read = absl::Now();
-      counters_.read.Add(end_of_read - start, start - submitted, stop - begin);
+      counters_.read.Add(end_of_read - start, start - submitted, rows);
       EndRead({envelope, begin, stop, end_of_read}, emit);
     });
   });

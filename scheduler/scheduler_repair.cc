@@ -1,5 +1,6 @@
 // Batches of which the device reports what it found: they are delivered once the host has seen that
 // all is well, or has repaired what is not.
+#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -10,11 +11,22 @@ namespace penstock {
 // On the device's thread, as what follows it until the rows are tasks.
 void Scheduler::AwaitReport(const EnvelopePtr& envelope, std::function<void()> end) {
   BatchWork& work = *envelope->work;
-  if (work.failed() || !device_->awaits_report(work)) return end();
+  if (work.failed()) return end();
+  if (!device_->awaits_report(work)) {
+    CountDecoded(work);
+    return end();
+  }
   work.end_upload = std::move(end);
   resources_.queue->Await(work.ready_event, [this, envelope](absl::Status status) {
     OnReport(envelope, std::move(status));
   });
+}
+
+void Scheduler::CountDecoded(const BatchWork& work) {
+  if (!plan_.chain.input.encoded) return;
+  const auto damaged = std::count_if(work.to_repair.begin(), work.to_repair.end(),
+                                     [&](int row) { return !work.rows[row].deferred; });
+  counters_.decoded_device += static_cast<int64_t>(work.waves.encoded.size()) - damaged;
 }
 
 void Scheduler::OnReport(const EnvelopePtr& envelope, absl::Status status) {
@@ -22,6 +34,7 @@ void Scheduler::OnReport(const EnvelopePtr& envelope, absl::Status status) {
   if (status.ok()) {
     device_->ReadReport(work);
     host_.EndFill(work);
+    CountDecoded(work);
   }
   if (!status.ok()) work.Fail(0, std::move(status));
   // Moved out first: what it ends may destroy the rest.

@@ -42,7 +42,8 @@ void Scheduler::FillRows(const Chunk& chunk) {
                   absl::MakeSpan(work.ids).subspan(chunk.begin, chunk.end - chunk.begin));
     device_->gather()->Fill(work, chunk.begin, chunk.end);
   }
-  counters_.host.Add(absl::Now() - start, absl::ZeroDuration(), chunk.end - chunk.begin);
+  counters_.host.Add(absl::Now() - start, absl::ZeroDuration(),
+                     work.failed() ? 0 : chunk.end - chunk.begin);
   if (--work.remaining > 0) return;
   if (work.failed()) return Deliver({&chunk.envelope, 1});
   work.tensors = device_->Tensors(work);

@@ -41,7 +41,7 @@ struct StageStatistics {
   double busy_s = 0;              // Summed over threads.
   double wait_s = 0;              // Summed over items: ready, but no thread or engine free.
   double p50_us = 0, p95_us = 0;  // Of one item.
-  int64_t items = 0;
+  int64_t items = 0;              // Done: of a batch that fails, those before its end.
   // Of its threads or engines, how much was in use, 0 to 1.
   double utilisation = 0;
 };
@@ -77,8 +77,8 @@ struct RunStatistics {
   int64_t pinned_bytes_peak = 0, device_bytes_peak = 0;
   int64_t driver_allocations_after_warmup = 0;
   double host_writes_per_byte = 0, scratch_bytes_per_byte = 0;
-  // Each image is counted once: on the side that made its pixels. `images_repaired`: of those
-  // decoded on the host, the ones that the device found damaged.
+  // Each image is counted once: on the side that made its pixels, when it has. `images_repaired`:
+  // of those decoded on the host, the ones that the device found damaged.
   int64_t images_decoded_host = 0, images_decoded_device = 0, images_repaired = 0, skipped = 0;
   int64_t cache_hits = 0;  // Encoded samples that a Cache gave, so that nothing was read.
   Limit limit = Limit::kNone;

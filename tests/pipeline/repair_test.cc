@@ -136,6 +136,26 @@ TEST_F(RepairTest, WhatTheHostCannotDecodeEitherIsTheSamplesError) {
   }
 }
 
+// Of the last batch, image 20 is settled and 21 is none: nothing of it gets to the device.
+TEST_F(RepairTest, OfABatchThatFailsOnlyWhatWasDoneIsCounted) {
+  WriteFile(root_ + "/21.fake", "X");
+  options_.epochs = 1;
+  const auto host_line = [](const RunResult& run) { return run.statistics.stages[1]; };
+  const RunResult device = RunGraph(Text("DEVICE", Normalize(), "NONE"), options_);
+  EXPECT_EQ(device.status.code(), absl::StatusCode::kDataLoss);
+  ASSERT_EQ(device.batches.size(), 5u);
+  EXPECT_EQ(device.statistics.images_decoded_device, 20 - 3);
+  EXPECT_EQ(device.statistics.images_decoded_host, 3);
+  EXPECT_EQ(host_line(device).place, "host");
+  EXPECT_EQ(host_line(device).items, 20 + 1);
+  // Two images a task, in any order.
+  const RunResult host = RunGraph(Text("HOST", Normalize(), "NONE"), options_);
+  EXPECT_EQ(host.status, device.status);
+  EXPECT_GE(host.statistics.images_decoded_host, 20);
+  EXPECT_LE(host.statistics.images_decoded_host, 22);
+  EXPECT_EQ(host_line(host).items, host.statistics.images_decoded_host);
+}
+
 // The consumer sees no batch before the device has reported; others go on meanwhile.
 TEST_F(RepairTest, CancelWhileTheDeviceHasNotReported) {
   FakeDecoderLog log;
@@ -149,6 +169,7 @@ TEST_F(RepairTest, CancelWhileTheDeviceHasNotReported) {
   auto pipeline = Pipeline::Create(*graph, options_);
   ASSERT_TRUE(pipeline.ok()) << pipeline.status();
   EXPECT_TRUE(absl::IsDeadlineExceeded((*pipeline)->Next(absl::Milliseconds(50)).status()));
+  EXPECT_EQ((*pipeline)->Stats().images_decoded_device, 0);
   (*pipeline)->Cancel();
   EXPECT_TRUE(absl::IsCancelled((*pipeline)->Next(absl::Seconds(30)).status()));
   std::thread late([&go] { go.set_value(); });
