@@ -165,6 +165,7 @@ absl::StatusOr<std::vector<SchedulerResources>> MakeResources(const PipelineOpti
   shared.arena = std::make_shared<FlowArena>(threads);
   shared.log = options.log;
   shared.check_leases = options.check_leases;
+  shared.stop = options.stop;
   std::vector<SchedulerResources> resources(options.devices.size(), shared);
   for (const IoShare& share : io) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<IoPool> pool,

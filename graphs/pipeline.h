@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,9 @@ struct PipelineOptions {
   int64_t first_epoch = 0, epochs = 1;
   // Where stages are looked up; null: the default registry.
   const Registry* registry = nullptr;
+  // Makes Create() give up with CANCELLED, from any thread: while it fills a Cache within one block
+  // of reading, else before the next output or device. Once it has returned there is Cancel().
+  std::stop_token stop;
   // Gets a line at a time, on any thread: warnings, and a consumer that starves itself. Empty:
   // dropped.
   std::function<void(absl::string_view line)> log;

@@ -17,8 +17,12 @@ constexpr int64_t kStageBytes = int64_t{32} << 20;  // Of rows on their way to t
 }  // namespace
 
 RowCache::RowCache(const ExecutionPlan& plan, std::shared_ptr<Device> device, IoPool& io,
-                   RunCounters& counters)
-    : plan_(plan), device_(std::move(device)), io_(io), counters_(counters) {
+                   RunCounters& counters, std::stop_token stop)
+    : plan_(plan),
+      device_(std::move(device)),
+      io_(io),
+      counters_(counters),
+      stop_(std::move(stop)) {
   for (const FixedField& fixed : plan.fixed) {
     fixed_.emplace_back(static_cast<size_t>(fixed.spec.bytes() * plan.cache.samples));
   }
@@ -26,8 +30,10 @@ RowCache::RowCache(const ExecutionPlan& plan, std::shared_ptr<Device> device, Io
 
 absl::StatusOr<std::unique_ptr<RowCache>> RowCache::Fill(const ExecutionPlan& plan,
                                                          std::shared_ptr<Device> device, IoPool& io,
-                                                         RunCounters& counters) {
-  std::unique_ptr<RowCache> cache(new RowCache(plan, std::move(device), io, counters));
+                                                         RunCounters& counters,
+                                                         std::stop_token stop) {
+  std::unique_ptr<RowCache> cache(
+      new RowCache(plan, std::move(device), io, counters, std::move(stop)));
   if (plan.cache.map_file) {
     PENSTOCK_RETURN_IF_ERROR(cache->MapFile());
   } else if (plan.cache.place == CachePlace::kDevice) {
@@ -99,12 +105,15 @@ absl::Status RowCache::Read(int64_t begin, int64_t end, std::byte* to) {
     const Block block = {first, std::min(end, first + rows),
                          to + (first - begin) * static_cast<int64_t>(plan_.cache.pitch)};
     jobs.emplace_back([this, block, &left](FileReader& reader) {
-      ReadBlock(block, reader);
+      if (!stop_.stop_requested()) ReadBlock(block, reader);
       left.count_down();
     });
   }
   io_.Submit(std::move(jobs));
   left.wait();
+  if (stop_.stop_requested()) {
+    return absl::CancelledError("the pipeline was stopped while it filled a Cache");
+  }
   const std::lock_guard lock(failure_mutex_);
   return failure_;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,10 +24,12 @@ namespace penstock {
 class RowCache {
  public:
   // Reads and keeps the samples: returns when all are there. `plan` must outlive it. Errors: the
-  // first bad sample's, with its node and key; ResourceExhausted from the device.
+  // first bad sample's, with its node and key; ResourceExhausted from the device; Cancelled once
+  // `stop` is requested, after at most one block of each I/O thread.
   static absl::StatusOr<std::unique_ptr<RowCache>> Fill(const ExecutionPlan& plan,
                                                         std::shared_ptr<Device> device, IoPool& io,
-                                                        RunCounters& counters);
+                                                        RunCounters& counters,
+                                                        std::stop_token stop = {});
 
   bool Has(int64_t id) const { return id < plan_.cache.samples; }
   // Of a kept sample's row: in device memory, or in host memory.
@@ -53,7 +56,7 @@ class RowCache {
   };
 
   RowCache(const ExecutionPlan& plan, std::shared_ptr<Device> device, IoPool& io,
-           RunCounters& counters);
+           RunCounters& counters, std::stop_token stop);
   absl::Status MapFile();
   absl::Status FillHost(HostMemory memory);
   absl::Status FillDevice();
@@ -69,6 +72,7 @@ class RowCache {
   const std::shared_ptr<Device> device_;
   IoPool& io_;
   RunCounters& counters_;
+  const std::stop_token stop_;
   FileMapping mapping_;  // Outlives its registration.
   Buffer memory_;
   uint64_t rows_ = 0;

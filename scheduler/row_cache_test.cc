@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -58,6 +60,7 @@ class MadeSource : public TypedSource<google::protobuf::Empty> {
   absl::Status Finish(absl::Span<const std::byte> bytes, Sample& sample,
                       SampleContext&) const override {
     ++finished;
+    if (on_finish) on_finish(sample.id);
     int64_t id = 0;
     std::memcpy(&id, bytes.data(), sizeof id);
     if (id != sample.id) return absl::InternalError("another sample's bytes");
@@ -76,6 +79,7 @@ class MadeSource : public TypedSource<google::protobuf::Empty> {
   std::map<int64_t, absl::Status> faults;
   std::set<int64_t> short_rows;
   int64_t waits_for_others = -1, others = 0;
+  std::function<void(int64_t id)> on_finish;
 
  private:
   const int64_t row_bytes_;
@@ -141,7 +145,7 @@ class RowCacheTest : public testing::Test {
   absl::StatusOr<std::unique_ptr<RowCache>> Fill(CachePlace place, int64_t samples, size_t pitch,
                                                  bool map_file = false) {
     plan_.cache = {.place = place, .samples = samples, .pitch = pitch, .map_file = map_file};
-    return RowCache::Fill(plan_, device_, *io_, counters_);
+    return RowCache::Fill(plan_, device_, *io_, counters_, stop_.get_token());
   }
   // The rows are there; they lie as far from each other as was asked, in one range.
   void ExpectRows(const RowCache& cache) const {
@@ -182,6 +186,7 @@ class RowCacheTest : public testing::Test {
   std::shared_ptr<SimDevice> device_ = NewDevice(/*gb_per_s=*/0);
   const TempFolder folder_;
   std::shared_ptr<IoPool> io_ = IoPool::Create(4).value();
+  std::stop_source stop_;
   RunCounters counters_;
   ExecutionPlan plan_;
 };
@@ -325,6 +330,28 @@ TEST_F(RowCacheTest, TheLowestBadSampleIsTheError) {
   }
   // A bad sample behind what is kept is nobody's business.
   EXPECT_TRUE(Fill(CachePlace::kHost, 5, kBytes).ok());
+}
+
+// One thread, and 16 rows a block: the block in which it happens is the last one that is read.
+TEST_F(RowCacheTest, AStopActsWithinABlock) {
+  constexpr int64_t kSamples = 100, kBytes = 1 << 16;
+  io_ = IoPool::Create(1).value();
+  for (const CachePlace place : {CachePlace::kHost, CachePlace::kPinned, CachePlace::kDevice}) {
+    const auto source = UseMade(kSamples, kBytes);
+    stop_ = std::stop_source();
+    source->on_finish = [this](int64_t id) {
+      if (id == 20) stop_.request_stop();
+    };
+    EXPECT_EQ(Fill(place, kSamples, kBytes).status(),
+              absl::CancelledError("the pipeline was stopped while it filled a Cache"));
+    EXPECT_EQ(source->finished, 32);
+    EXPECT_EQ(counters_.bytes_read.exchange(0), 8 * 32);
+    plan_.fixed.clear();
+  }
+  // Nothing is read where it was stopped before.
+  const auto source = UseMade(kSamples, kBytes);
+  EXPECT_TRUE(absl::IsCancelled(Fill(CachePlace::kHost, kSamples, kBytes).status()));
+  EXPECT_EQ(source->located, 0);
 }
 
 TEST_F(RowCacheTest, ARowOfAnotherSizeIsDataLoss) {

@@ -21,6 +21,7 @@ constexpr int kEventsASeat = 8, kTimingEventsASeat = 10;
 
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(ExecutionPlan plan,
                                                              SchedulerResources resources) {
+  if (resources.stop.stop_requested()) return absl::CancelledError("the pipeline was stopped");
   PENSTOCK_ASSIGN_OR_RETURN(const BatchSequence sequence, BatchSequence::Create(plan));
   std::unique_ptr<Scheduler> scheduler(
       new Scheduler(std::move(plan), std::move(resources), sequence));
@@ -94,7 +95,8 @@ absl::Status Scheduler::MakeCache(const std::shared_ptr<Device>& device) {
     host_.SetCache(*encoded_cache_);
   }
   if (plan_.cache.samples == 0) return absl::OkStatus();
-  PENSTOCK_ASSIGN_OR_RETURN(cache_, RowCache::Fill(plan_, device, *resources_.io, counters_));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      cache_, RowCache::Fill(plan_, device, *resources_.io, counters_, resources_.stop));
   host_.SetCache(cache_.get());
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -42,13 +43,15 @@ struct SchedulerResources {
   std::shared_ptr<FlowArena> arena;
   std::function<void(absl::string_view line)> log;  // Never empty; any thread.
   bool check_leases = false;                        // See SeatPoolOptions.
+  std::stop_token stop;                             // Of Create().
 };
 
 // Thread-safe. The destructor cancels and drains.
 class Scheduler {
  public:
   // Allocates every pool and starts. Errors: ResourceExhausted from the device; InvalidArgument
-  // where samples, batch and world do not fit together.
+  // where samples, batch and world do not fit together; Cancelled if it was stopped before it was
+  // done.
   static absl::StatusOr<std::unique_ptr<Scheduler>> Create(ExecutionPlan plan,
                                                            SchedulerResources resources);
   ~Scheduler();

@@ -72,7 +72,7 @@ void GraphRun::Start(std::function<void(const Pipeline&)> on_started) {
 
 void GraphRun::Enter(State state, absl::Status status) {
   const std::lock_guard lock(mutex_);
-  failed_to_start_ = state == State::kOver && state_ == State::kStarting;
+  failed_to_start_ = state == State::kOver && state_ == State::kStarting && !stopped_;
   // A run that was stopped before it was running gets no batch.
   if (state == State::kRunning && stopped_) pipeline_->Cancel();
   state_ = state;
@@ -93,6 +93,7 @@ absl::Status GraphRun::Begin() {
   PipelineOptions options = MakeOptions(flags_);
   options.devices = devices_;
   options.log = log_;
+  options.stop = stop_start_.get_token();
   PENSTOCK_ASSIGN_OR_RETURN(pipeline_, Pipeline::Create(graph_, std::move(options)));
   on_started_(*pipeline_);
   return absl::OkStatus();
@@ -164,6 +165,7 @@ void GraphRun::Stop() {
   const std::lock_guard lock(mutex_);
   if (state_ == State::kOver) return;
   stopped_ = true;
+  stop_start_.request_stop();
   if (state_ == State::kRunning) pipeline_->Cancel();
   changed_.notify_all();
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,8 +45,8 @@ class GraphRun {
 
   // Calls `on_started` once batches are on their way.
   void Start(std::function<void(const Pipeline&)> on_started);
-  // Ends the run: what is not delivered yet is dropped. What is starting cannot be stopped, and is
-  // left alone.
+  // Ends the run: what is not delivered yet is dropped. What is starting gives up as soon as it can
+  // (PipelineOptions::stop), which is not waited for.
   void Stop();
   // Waits for the run's end, or until it was stopped before it was running; false: not within
   // `timeout`.
@@ -54,7 +55,7 @@ class GraphRun {
   State state() const;
   // How the run ended; of a run that was stopped, OK.
   absl::Status status() const;
-  // True if `status` came before anything was started.
+  // True if `status` came before anything was started, and nobody had stopped it.
   bool failed_to_start() const;
 
   // Of this moment, one an output; none while it is starting.
@@ -93,6 +94,7 @@ class GraphRun {
   std::condition_variable changed_;
   State state_ = State::kStarting;
   bool stopped_ = false, failed_to_start_ = false;
+  std::stop_source stop_start_;
   absl::Status status_;
   std::thread thread_;
 };

@@ -2,6 +2,8 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <stop_token>
+#include <string>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -54,6 +56,43 @@ class LifecycleTest : public ::testing::Test {
   Registry registry_;
   PipelineOptions options_;
 };
+
+TEST_F(LifecycleTest, AStopBeforehandIsTheEndOfCreate) {
+  WriteFakeFolder(root_, 4);
+  const auto graph = ParseGraph(Text(4, 2), "test", {}, registry_);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::stop_source stop;
+  options_.stop = stop.get_token();
+  EXPECT_TRUE(Pipeline::Create(*graph, options_).ok());
+  stop.request_stop();
+  EXPECT_EQ(Pipeline::Create(*graph, options_).status(),
+            absl::CancelledError("the pipeline was stopped"));
+}
+
+// It comes when the batches' memory is made, before that of the Cache.
+TEST_F(LifecycleTest, AStopEndsTheFillingOfACache) {
+  WriteFile(root_ + "/rows.bin", std::string(4000, 'x'));
+  const auto graph = ParseGraph(
+      absl::StrCat("node { stage { [type.googleapis.com/penstock.ReadArray] { path: \"", root_,
+                   "/rows.bin\" raw { shape: 40 } } } }",
+                   "node { stage { [type.googleapis.com/penstock.Cache] { bytes: 4000 } } }"
+                   "node { stage { [type.googleapis.com/penstock.Collate] { batch_size: 8 } } }"
+                   "node { stage { [type.googleapis.com/penstock.Upload] { } } }"),
+      "test", {});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::stop_source stop;
+  int64_t allocations = 0;
+  options_.registry = nullptr;
+  options_.stop = stop.get_token();
+  options_.devices = {SimDevice::Create({.fail_host_allocation = [&](size_t, int64_t) {
+    ++allocations;
+    stop.request_stop();
+    return absl::OkStatus();
+  }})};
+  EXPECT_EQ(Pipeline::Create(*graph, options_).status(),
+            absl::CancelledError("the pipeline was stopped while it filled a Cache"));
+  EXPECT_GT(allocations, 0);
+}
 
 // E01: leaving the loop early.
 TEST_F(LifecycleTest, TakingThreeOfAHundredBatchesAndLeavingIsQuickAndLeavesNothing) {
