@@ -1,9 +1,26 @@
 #include "penstock/scheduler/gather_steps.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
 #include "penstock/memory/status_macros.h"
 
 namespace penstock {
+namespace {
+
+// What the device takes in some 80 us, over the link and from its own memory; a launch takes 5.
+constexpr size_t kLinkBytes = size_t{4} << 20, kDeviceBytes = size_t{64} << 20;
+
+// Of one launch.
+size_t MostBatches(const ExecutionPlan& plan) {
+  const size_t carried = kMaxCarries / std::max<size_t>(1, plan.fixed.size());
+  const size_t bytes = plan.cache.place == CachePlace::kDevice ? kDeviceBytes : kLinkBytes;
+  const size_t batch = plan.cache.pitch * static_cast<size_t>(plan.layout.batch);
+  return std::clamp<size_t>(bytes / batch, 1, std::min(kMaxGathered, carried));
+}
+
+}  // namespace
 
 GatherSteps::GatherSteps(Device& device, const ExecutionPlan& plan, const SlabTables& tables,
                          const RowCache& cache)
@@ -11,12 +28,10 @@ GatherSteps::GatherSteps(Device& device, const ExecutionPlan& plan, const SlabTa
       plan_(plan),
       tables_(tables),
       cache_(cache),
+      most_batches_(MostBatches(plan)),
       in_place_(plan.tables_in_place()) {}
 
-// Of rows that are not kept, the address is that of the copy that goes up with the batch.
-uint64_t GatherSteps::Address(const BatchWork& work, int row) const {
-  const int64_t id = work.ids[row];
-  if (cache_.Has(id)) return cache_.Address(id);
+uint64_t GatherSteps::AddressInSlab(const BatchWork& work, int row) const {
   const Seat& seat = *work.seat;
   return reinterpret_cast<uint64_t>(seat.device + (work.rows[row].slot - seat.host));
 }
@@ -32,7 +47,10 @@ void GatherSteps::Fill(BatchWork& work, int begin, int end) const {
     if (!status.ok()) return FailSample(plan_, links[i].node, begin, status, work);
   }
   std::array<uint64_t, kChunkRows> addresses;
-  for (int row = begin; row < end; ++row) addresses[row - begin] = Address(work, row);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    addresses[i] = cache_.Has(ids[i]) ? cache_.Address(ids[i])
+                                      : AddressInSlab(work, begin + static_cast<int>(i));
+  }
   const size_t entry = plan_.gather->entry_bytes();
   plan_.gather->Pack(absl::MakeConstSpan(addresses).first(ids.size()),
                      tables_.HostParams(work, begin),
@@ -43,10 +61,17 @@ void GatherSteps::Fill(BatchWork& work, int begin, int end) const {
 void GatherSteps::CopyFixed(size_t i, absl::Span<const int64_t> ids, int begin,
                             const Seat& seat) const {
   const auto bytes = static_cast<size_t>(plan_.fixed[i].spec.bytes());
-  std::byte* to = seat.host + plan_.fixed[i].table + begin * bytes;
-  for (const int64_t id : ids) {
-    if (cache_.Has(id)) cache_.CopyFixed(i, id, to);  // Else the source has written it.
-    to += bytes;
+  const std::byte* kept = cache_.Fixed(i, 0);
+  std::byte* first = seat.host + plan_.fixed[i].table + begin * bytes;
+  for (size_t row = 0; row < ids.size(); ++row) {
+    if (!cache_.Has(ids[row])) continue;  // The source has written it.
+    const std::byte* from = kept + ids[row] * bytes;
+    std::byte* to = first + row * bytes;
+    if (bytes == sizeof(int64_t)) {  // A label: of a known size, a copy is no call.
+      std::memcpy(to, from, sizeof(int64_t));
+    } else {
+      std::memcpy(to, from, bytes);
+    }
   }
 }
 

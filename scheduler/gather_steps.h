@@ -1,7 +1,6 @@
 // GatherSteps: what is done to a batch whose rows the device takes from where they are kept.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -27,21 +26,23 @@ class GatherSteps {
   void Fill(BatchWork& work, int begin, int end) const;
   // Puts one launch for all of `works` into `stream`; at most most_batches().
   absl::Status Enqueue(absl::Span<const BatchWork* const> works, StreamRef stream) const;
-  size_t most_batches() const {
-    return std::min(kMaxGathered, kMaxCarries / std::max<size_t>(1, plan_.fixed.size()));
-  }
+  // Several spare the device's thread a launch each. Where one takes long there is nothing to
+  // spare, and together they would all end, and be replaced, at the same time.
+  size_t most_batches() const { return most_batches_; }
 
   // Rows a task.
   static constexpr int kChunkRows = 256;
 
  private:
-  uint64_t Address(const BatchWork& work, int row) const;
+  // Of a row that is not kept: that of the copy that goes up with its batch.
+  uint64_t AddressInSlab(const BatchWork& work, int row) const;
   void CopyFixed(size_t i, absl::Span<const int64_t> ids, int begin, const Seat& seat) const;
 
   Device& device_;
   const ExecutionPlan& plan_;
   const SlabTables& tables_;
   const RowCache& cache_;
+  const size_t most_batches_;
   const bool in_place_;  // The device reads entries and fixed fields in host memory.
 };
 

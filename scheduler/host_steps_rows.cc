@@ -1,5 +1,6 @@
 // What HostSteps does to each row by itself.
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -88,7 +89,8 @@ void HostSteps::TakeKept(BatchWork& work, int row) const {
   Sample& sample = work.rows[row].sample;
   for (size_t i = 0; i < plan_.fixed.size(); ++i) {
     const FixedField& fixed = plan_.fixed[i];
-    cache_->CopyFixed(i, sample.id, work.seat->host + fixed.table + row * fixed.spec.bytes());
+    const auto bytes = static_cast<size_t>(fixed.spec.bytes());
+    std::memcpy(work.seat->host + fixed.table + row * bytes, cache_->Fixed(i, sample.id), bytes);
   }
   sample.fields[plan_.field] =
       WholeView(plan_.chain.input, reinterpret_cast<const std::byte*>(cache_->Address(sample.id)));

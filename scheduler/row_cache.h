@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -36,17 +35,9 @@ class RowCache {
   uint64_t Address(int64_t id) const {
     return rows_ + static_cast<uint64_t>(id) * plan_.cache.pitch;
   }
-  // A kept sample's value of plan.fixed[i].
+  // A kept sample's value of plan.fixed[i]; the next sample's follows it.
   const std::byte* Fixed(size_t i, int64_t id) const {
     return fixed_[i].data() + id * plan_.fixed[i].spec.bytes();
-  }
-  void CopyFixed(size_t i, int64_t id, std::byte* to) const {
-    const auto bytes = static_cast<size_t>(plan_.fixed[i].spec.bytes());
-    if (bytes == sizeof(int64_t)) {  // A label: of a known size, a copy is no call.
-      std::memcpy(to, Fixed(i, id), sizeof(int64_t));
-    } else {
-      std::memcpy(to, Fixed(i, id), bytes);
-    }
   }
 
  private:

@@ -11,16 +11,17 @@ namespace penstock {
 
 // Philox4x32-10 of Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (SC'11): ten rounds
 // over a counter of 128 bits under a key of 64.
+inline constexpr uint32_t kPhiloxMultiplier0 = 0xD2511F53, kPhiloxMultiplier1 = 0xCD9E8D57;
+inline constexpr uint32_t kPhiloxWeyl0 = 0x9E3779B9, kPhiloxWeyl1 = 0xBB67AE85;
+inline constexpr int kPhiloxRounds = 10;
 inline std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
-  constexpr uint32_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;
-  constexpr uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
-  constexpr int kRounds = 10;
-  for (int round = 0; round < kRounds; ++round) {
-    const uint64_t p0 = uint64_t{kMultiplier0} * c[0], p1 = uint64_t{kMultiplier1} * c[2];
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const uint64_t p0 = uint64_t{kPhiloxMultiplier0} * c[0];
+    const uint64_t p1 = uint64_t{kPhiloxMultiplier1} * c[2];
     c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
          static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
-    k[0] += kWeyl0;
-    k[1] += kWeyl1;
+    k[0] += kPhiloxWeyl0;
+    k[1] += kPhiloxWeyl1;
   }
   return c;
 }
@@ -105,7 +106,9 @@ class NodeDraws {
   struct Blocks {
     uint32_t word[4][kTile];
   };
+  // Ids of 2^32 and more are left to Of().
   void FirstBlocks(absl::Span<const int64_t> ids, Blocks& blocks) const;
+  void FirstBlocksAvx512(absl::Span<const int64_t> ids, Blocks& blocks) const;
   Random Of(uint64_t id, const Blocks& blocks, size_t i) const {
     if (id >> 32 != 0) return Random({seed_, epoch_, id}, random_key_);
     return Random(key_, {1, static_cast<uint32_t>(id), counter_[2], counter_[3]},

@@ -164,6 +164,20 @@ class FieldStageBase : public SampleStage {
   int field_ = -1;
 };
 
+// Where the Params of many rows go, one each.
+template <class Params>
+class ParamsColumn {
+ public:
+  ParamsColumn(std::byte* first, size_t stride) : first_(first), stride_(stride) {}
+  void Set(size_t row, const Params& params) const {
+    if constexpr (!std::is_empty_v<Params>) new (first_ + row * stride_) Params(params);
+  }
+
+ private:
+  std::byte* first_;
+  size_t stride_;
+};
+
 // A stage without chance.
 template <class Options, class Params = NoParams, class State = NoState>
 class FieldStage : public FieldStageBase<Options, Params, State> {
@@ -178,20 +192,17 @@ class FieldStage : public FieldStageBase<Options, Params, State> {
  private:
   bool is_random() const final { return false; }
   absl::Status Resolve(ImageSize& size, Random&, std::byte* params) const final {
-    absl::StatusOr<Params> resolved = Resolve(size);
-    if constexpr (!std::is_empty_v<Params>) {
-      if (resolved.ok()) new (params) Params(*resolved);
-    }
-    return std::move(resolved).status();
+    const absl::StatusOr<Params> resolved = Resolve(size);
+    if (resolved.ok()) ParamsColumn<Params>(params, 0).Set(0, *resolved);
+    return resolved.status();
   }
   absl::Status ResolveRows(ImageSize size, ImageSize out, const NodeDraws&,
                            absl::Span<const int64_t> ids, std::byte* params,
                            size_t stride) const final {
-    absl::StatusOr<Params> resolved = Resolve(size);
-    if (!resolved.ok()) return std::move(resolved).status();
-    if constexpr (!std::is_empty_v<Params>) {
-      for (size_t i = 0; i < ids.size(); ++i) new (params + i * stride) Params(*resolved);
-    }
+    const absl::StatusOr<Params> resolved = Resolve(size);
+    if (!resolved.ok()) return resolved.status();
+    const ParamsColumn<Params> column(params, stride);
+    for (size_t i = 0; i < ids.size(); ++i) column.Set(i, *resolved);
     return CheckResolvedSize(size, out);
   }
 };
@@ -201,31 +212,33 @@ template <class Options, class Params, class State = NoState>
 class RandomFieldStage : public FieldStageBase<Options, Params, State> {
  public:
   virtual absl::StatusOr<Params> Resolve(ImageSize& size, Random& random) const = 0;
-
- private:
-  bool is_random() const final { return true; }
-  absl::Status Resolve(ImageSize& size, Random& random, std::byte* params) const final {
-    absl::StatusOr<Params> resolved = Resolve(size, random);
-    if constexpr (!std::is_empty_v<Params>) {
-      if (resolved.ok()) new (params) Params(*resolved);
-    }
-    return std::move(resolved).status();
-  }
-  absl::Status ResolveRows(ImageSize size, ImageSize out, const NodeDraws& draws,
-                           absl::Span<const int64_t> ids, std::byte* params,
-                           size_t stride) const final {
+  // Resolve() for each of `ids`, samples that all have `size` and must come to be `out`. A stage
+  // overrides it where Resolve() does much for a sample that is the same for all of one size.
+  virtual absl::Status ResolveAll(ImageSize size, ImageSize out, const NodeDraws& draws,
+                                  absl::Span<const int64_t> ids,
+                                  ParamsColumn<Params> params) const {
     absl::Status status;
     draws.ForEach(ids, [&](size_t i, Random& random) {
       ImageSize resized = size;
       const absl::StatusOr<Params> resolved = Resolve(resized, random);
-      if (!resolved.ok() || resized != out) {
-        status = resolved.ok() ? CheckResolvedSize(resized, out) : resolved.status();
-        return false;
-      }
-      if constexpr (!std::is_empty_v<Params>) new (params + i * stride) Params(*resolved);
-      return true;
+      status = resolved.ok() ? CheckResolvedSize(resized, out) : resolved.status();
+      if (status.ok()) params.Set(i, *resolved);
+      return status.ok();
     });
     return status;
+  }
+
+ private:
+  bool is_random() const final { return true; }
+  absl::Status Resolve(ImageSize& size, Random& random, std::byte* params) const final {
+    const absl::StatusOr<Params> resolved = Resolve(size, random);
+    if (resolved.ok()) ParamsColumn<Params>(params, 0).Set(0, *resolved);
+    return resolved.status();
+  }
+  absl::Status ResolveRows(ImageSize size, ImageSize out, const NodeDraws& draws,
+                           absl::Span<const int64_t> ids, std::byte* params,
+                           size_t stride) const final {
+    return ResolveAll(size, out, draws, ids, {params, stride});
   }
 };
 

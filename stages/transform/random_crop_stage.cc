@@ -1,6 +1,7 @@
 #include "penstock/stages/transform/random_crop_stage.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "penstock/memory/status_macros.h"
@@ -109,18 +110,34 @@ absl::Status RandomCropStage::CheckFits(ImageSize image) const {
       "; set pad_if_needed, or put Resize before"));
 }
 
-ImageSize RandomCropStage::Places(ImageSize image) const {
-  return {Padded(Rows(image)) - size().height + 1, Padded(Columns(image)) - size().width + 1};
+absl::StatusOr<ImageSize> RandomCropStage::Places(ImageSize image) const {
+  const ImageSize places = {Padded(Rows(image)) - size().height + 1,
+                            Padded(Columns(image)) - size().width + 1};
+  if (places.height < 1 || places.width < 1) return CheckFits(image);
+  return places;
 }
 
-absl::StatusOr<RandomCropParams> RandomCropStage::Resolve(ImageSize& image, Random& random) const {
-  const ImageSize places = Places(image);
-  if (places.height < 1 || places.width < 1) return CheckFits(image);
+RandomCropParams RandomCropStage::Draw(ImageSize image, ImageSize places, Random& random) {
   RandomCropParams params = {.image = image};
   params.y = random.Uniform(places.height);
   params.x = random.Uniform(places.width);
-  image = size();
   return params;
+}
+
+absl::StatusOr<RandomCropParams> RandomCropStage::Resolve(ImageSize& image, Random& random) const {
+  PENSTOCK_ASSIGN_OR_RETURN(const ImageSize places, Places(image));
+  return Draw(std::exchange(image, size()), places, random);
+}
+
+absl::Status RandomCropStage::ResolveAll(ImageSize image, ImageSize out, const NodeDraws& draws,
+                                         absl::Span<const int64_t> ids,
+                                         ParamsColumn<RandomCropParams> params) const {
+  PENSTOCK_ASSIGN_OR_RETURN(const ImageSize places, Places(image));
+  draws.ForEach(ids, [&](size_t i, Random& random) {
+    params.Set(i, Draw(image, places, random));
+    return true;
+  });
+  return CheckResolvedSize(size(), out);
 }
 
 std::vector<int32_t> RandomCropStage::Sources(const CropAxis& axis) {

@@ -18,6 +18,9 @@ class RandomCropStage final : public RandomFieldStage<RandomCrop, RandomCropPara
   absl::Status Init() override;
   absl::Status Infer(FieldSpec& field) const override;
   absl::StatusOr<RandomCropParams> Resolve(ImageSize& image, Random& random) const override;
+  absl::Status ResolveAll(ImageSize image, ImageSize out, const NodeDraws& draws,
+                          absl::Span<const int64_t> ids,
+                          ParamsColumn<RandomCropParams> params) const override;
   std::optional<Region> InputRegion(const RandomCropParams& params,
                                     const Region& out) const override;
   bool IsIdentity(const RandomCropParams& params) const override;
@@ -38,8 +41,9 @@ class RandomCropStage final : public RandomFieldStage<RandomCrop, RandomCropPara
   static std::vector<int32_t> Sources(const CropAxis& axis);
   ImageSize size() const { return {options().height(), options().width()}; }
   absl::Status CheckFits(ImageSize image) const;
-  // How many places the crop's corner may have on each axis: none where it does not fit.
-  ImageSize Places(ImageSize image) const;
+  // How many places the crop's corner may have on each axis; an error where it does not fit.
+  absl::StatusOr<ImageSize> Places(ImageSize image) const;
+  static RandomCropParams Draw(ImageSize image, ImageSize places, Random& random);
   // The axes of a crop whose corner is at 0, 0 of the padded image.
   CropAxis Rows(ImageSize image) const;
   CropAxis Columns(ImageSize image) const;

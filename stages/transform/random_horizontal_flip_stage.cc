@@ -41,7 +41,17 @@ absl::Status RandomHorizontalFlipStage::Infer(FieldSpec& field) const {
 
 absl::StatusOr<RandomHorizontalFlipParams> RandomHorizontalFlipStage::Resolve(
     ImageSize& size, Random& random) const {
-  return RandomHorizontalFlipParams{random.Uniform01() < probability_ ? 1 : 0, size.width};
+  return Draw(size, random);
+}
+
+absl::Status RandomHorizontalFlipStage::ResolveAll(
+    ImageSize size, ImageSize out, const NodeDraws& draws, absl::Span<const int64_t> ids,
+    ParamsColumn<RandomHorizontalFlipParams> params) const {
+  draws.ForEach(ids, [&](size_t i, Random& random) {
+    params.Set(i, Draw(size, random));
+    return true;
+  });
+  return CheckResolvedSize(size, out);
 }
 
 std::optional<Region> RandomHorizontalFlipStage::InputRegion(
