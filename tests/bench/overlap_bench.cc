@@ -18,7 +18,7 @@
 #include "penstock/graphs/pipeline.h"
 #include "penstock/memory/open_device.h"
 #include "penstock/tests/bench/figures.h"
-#include "penstock/tests/bench/idle_source.pb.h"
+#include "penstock/tests/bench/idle_source.h"
 
 namespace penstock::bench {
 namespace {
@@ -26,27 +26,6 @@ namespace {
 constexpr int64_t kSide = 896, kRows = 16, kSeats = 12;  // Few rows: no work for the host.
 constexpr size_t kBatch = static_cast<size_t>(kRows * kSide * kSide * 3);
 constexpr double kSimGbPerS = 1;
-
-class IdleSource final : public TypedSource<ReadIdle> {
- public:
-  std::optional<int64_t> size() const override { return options().count(); }
-  SampleSpec fields() const override { return {{FieldSpec::Image("image", {kSide, kSide})}}; }
-  std::string key(int64_t id) const override { return absl::StrCat(id); }
-  Extent Locate(int64_t) const override {
-    Extent extent;
-    extent.memory = absl::MakeSpan(&nothing_, 1);
-    return extent;
-  }
-  absl::Status Finish(absl::Span<const std::byte>, Sample&, SampleContext&) const override {
-    return absl::OkStatus();
-  }
-
- protected:
-  absl::Status Init() override { return absl::OkStatus(); }
-
- private:
-  std::byte nothing_{};
-};
 
 struct Bench {
   std::shared_ptr<Device> device;
@@ -91,7 +70,7 @@ double ThroughPipeline(const Bench& bench, const Registry& registry, RunStatisti
   const auto graph = ParseGraph(
       absl::StrCat("batches_in_flight: ", kSeats,
                    " node { stage { [type.googleapis.com/penstock.bench.ReadIdle] { count: ",
-                   bench.batches * kRows,
+                   bench.batches * kRows, " side: ", kSide,
                    " } } } node { stage { [type.googleapis.com/penstock.Collate] { batch_size: ",
                    kRows, " } } } node { stage { [type.googleapis.com/penstock.Upload] { } } }"),
       "overlap", {}, registry);
