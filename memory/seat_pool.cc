@@ -61,12 +61,12 @@ SeatPool::~SeatPool() {
   for (const bool held : held_) {
     PENSTOCK_CHECK(!held, "a SeatPool ended while one of its seats was held");
   }
-  for (const auto* list : {&returning_, &returned_}) {
-    for (const Returning& returning : *list) {
-      // An error means that the work will never run.
-      for (const std::shared_ptr<Event>& event : returning.busy) (void)event->Wait();
-    }
-  }
+  const auto wait = [](const Returning& returning) {
+    // An error means that the work will never run.
+    for (const std::shared_ptr<Event>& event : returning.busy) (void)event->Wait();
+  };
+  std::for_each(returning_.begin(), returning_.end(), wait);
+  std::for_each(returned_.begin(), returned_.end(), wait);
 }
 
 Seat* SeatPool::TryAcquire() {
@@ -142,18 +142,21 @@ SeatPool::Iterator SeatPool::EndOfPassedRun(Iterator begin, Iterator end,
 }
 
 std::vector<SeatPool::Returning> SeatPool::TakePassed(bool look_at_all, absl::Status& first_error) {
-  std::vector<Returning> taken, kept;
-  for (Iterator at = returning_.begin(); at != returning_.end();) {
+  std::vector<Returning> taken;
+  Iterator kept_end = returning_.begin(), at = kept_end;
+  while (at != returning_.end()) {
     const Iterator passed = EndOfPassedRun(at, returning_.end(), first_error);
-    const Iterator left = passed == at ? std::next(at) : passed;
-    std::move(at, left, std::back_inserter(passed == at ? kept : taken));
-    at = left;
-    if (passed != left && !look_at_all) {
-      std::move(at, returning_.end(), std::back_inserter(kept));
-      break;
+    if (passed != at) {
+      std::move(at, passed, std::back_inserter(taken));
+      at = passed;
+      continue;
     }
+    if (!look_at_all) break;
+    if (kept_end != at) *kept_end = std::move(*at);
+    ++kept_end;
+    ++at;
   }
-  returning_ = std::move(kept);
+  returning_.erase(kept_end, at);
   return taken;
 }
 

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -104,7 +105,7 @@ class SeatPool {
     // Not 0: its one event is recorded behind those of earlier ones with this number.
     uint64_t stream_id = 0;
   };
-  using Iterator = std::vector<Returning>::iterator;
+  using Iterator = std::deque<Returning>::iterator;
   using Hook = std::shared_ptr<const std::function<void()>>;
   Hook HandIn(Returning returning);  // Gives the hook that is then to be run.
   void Run(const Hook& hook);
@@ -126,7 +127,7 @@ class SeatPool {
   // Events are asked without mutex_, so that nobody who acquires or returns has to wait for that.
   std::mutex order_mutex_;    // Of events and returns behind one stream. Taken before mutex_.
   std::mutex collect_mutex_;  // Taken before mutex_.
-  std::vector<Returning> returning_;
+  std::deque<Returning> returning_;
   mutable std::mutex mutex_;
   std::vector<Seat*> free_;
   std::vector<bool> held_;           // By index.

@@ -4,10 +4,12 @@
 //   machinery_bench "" DEVICE      elsewhere only
 //
 // kept: CIFAR-10 of DIR, kept on the device; shuffled, random crop, flip, normalise. elsewhere:
-// images of 48 bytes whose rows nobody writes, shuffled, uploaded and delivered. Batches of 128 and
-// of 1,024 give the cost of a batch and that of a sample. One worker thread, which is then never
-// idle. Of the device's thread its polling is left out, and of the consumer the time in which it
-// waits for a batch. The best of kRuns each.
+// images of 48 bytes whose rows nobody writes, shuffled, uploaded and delivered.
+//
+// Prints microseconds of CPU a batch, of 128 and of 1,024 samples: of the device's thread without
+// its polling, and of the consumer without its waiting, with as many workers as a run has by
+// itself; and of the workers, with one, which is then never idle. The difference of both sizes
+// gives the cost of a sample, and what is left that of a batch. The best of kRuns each.
 #include <time.h>
 
 #include <cstdio>
@@ -61,16 +63,25 @@ double ThreadCpuSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// CPU seconds so far, but for what a thread spends on looking for work.
-double WorkSeconds(const Pipeline& pipeline, absl::Time start) {
-  const RunStatistics statistics = pipeline.Stats();
-  const double consumer = absl::ToDoubleSeconds(absl::Now() - start) - statistics.next_wait_seconds;
-  return CpuSeconds() - ThreadCpuSeconds() - statistics.queue_polling_seconds + consumer;
-}
+// CPU seconds a batch, each thread's search for work left out.
+struct Parts {
+  Best queue, consumer, workers;
+  double all() const { return queue.seconds() + consumer.seconds() + workers.seconds(); }
+};
 
-// CPU seconds a batch, of kSamples samples.
-absl::StatusOr<double> SecondsABatch(const std::string& text, const std::shared_ptr<Device>& device,
-                                     int batch) {
+// What has been used so far.
+struct Used {
+  Used(const Pipeline& pipeline, absl::Time start) {
+    const RunStatistics statistics = pipeline.Stats();
+    queue = statistics.queue_busy_seconds;
+    consumer = absl::ToDoubleSeconds(absl::Now() - start) - statistics.next_wait_seconds;
+    workers = CpuSeconds() - ThreadCpuSeconds() - queue - statistics.queue_polling_seconds;
+  }
+  double queue, consumer, workers;
+};
+
+absl::Status Run(const std::string& text, const std::shared_ptr<Device>& device, int batch,
+                 int threads, Parts& parts) {
   Registry registry = Registry::Default();
   registry.Add<IdleSource>();
   PENSTOCK_ASSIGN_OR_RETURN(const Graph graph, ParseGraph(text, "bench", {}, registry));
@@ -78,38 +89,51 @@ absl::StatusOr<double> SecondsABatch(const std::string& text, const std::shared_
   options.devices = {device};
   options.registry = &registry;
   options.epochs = kForever;
-  options.threads = 1;
+  options.threads = threads;
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<Pipeline> pipeline,
                             Pipeline::Create(graph, std::move(options)));
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device->CreateStream());
   const absl::Time start = absl::Now();
   const int64_t timed = kSamples / batch;
-  double before = 0;
+  std::optional<Used> before;
   for (int64_t taken = 0; taken < kWarmBatches + timed;) {
     PENSTOCK_ASSIGN_OR_RETURN(std::optional<DeviceBatch> next, pipeline->Next());
     if (!next) continue;  // An epoch's end.
     next->WaitOn(stream->ref());
-    if (++taken == kWarmBatches) before = WorkSeconds(*pipeline, start);
+    if (++taken == kWarmBatches) before.emplace(*pipeline, start);
   }
-  return (WorkSeconds(*pipeline, start) - before) / static_cast<double>(timed);
+  const Used after(*pipeline, start);
+  const auto batches = static_cast<double>(timed);
+  if (threads == 1) {
+    parts.workers.Add((after.workers - before->workers) / batches);
+  } else {
+    parts.queue.Add((after.queue - before->queue) / batches);
+    parts.consumer.Add((after.consumer - before->consumer) / batches);
+  }
+  return absl::OkStatus();
+}
+
+void Print(const std::string& name, int batch, const Parts& parts) {
+  std::printf("%s, %d: device's thread %.2f us a batch, consumer %.2f, workers %.2f: %.2f\n",
+              name.c_str(), batch, parts.queue.seconds() * 1e6, parts.consumer.seconds() * 1e6,
+              parts.workers.seconds() * 1e6, parts.all() * 1e6);
 }
 
 // `text(batch)`: the graph.
 template <class Text>
 absl::Status Measure(const std::string& name, const std::shared_ptr<Device>& device, Text text) {
-  Best few, many;
+  Parts few, many;
   for (int run = 0; run < kRuns; ++run) {
-    PENSTOCK_ASSIGN_OR_RETURN(double seconds, SecondsABatch(text(kFew), device, kFew));
-    few.Add(seconds);
-    PENSTOCK_ASSIGN_OR_RETURN(seconds, SecondsABatch(text(kMany), device, kMany));
-    many.Add(seconds);
+    for (const int threads : {0, 1}) {
+      PENSTOCK_RETURN_IF_ERROR(Run(text(kFew), device, kFew, threads, few));
+      PENSTOCK_RETURN_IF_ERROR(Run(text(kMany), device, kMany, threads, many));
+    }
   }
-  const double sample = (many.seconds() - few.seconds()) / (kMany - kFew);
-  std::printf(
-      "%s: %.2f us of CPU a batch of %d, %.2f us a batch of %d: %.1f ns a sample and %.2f us a "
-      "batch\n",
-      name.c_str(), few.seconds() * 1e6, kFew, many.seconds() * 1e6, kMany, sample * 1e9,
-      (few.seconds() - sample * kFew) * 1e6);
+  Print(name, kFew, few);
+  Print(name, kMany, many);
+  const double sample = (many.all() - few.all()) / (kMany - kFew);
+  std::printf("%s: %.1f ns a sample and %.2f us a batch\n", name.c_str(), sample * 1e9,
+              (few.all() - sample * kFew) * 1e6);
   std::fflush(stdout);
   return absl::OkStatus();
 }
