@@ -11,6 +11,7 @@ from training import TrainingTests
 class Cifar10TrainTest(TrainingTests, unittest.TestCase):
     program = "graphs/cifar10_train"
     batch = 128
+    host_writes = 0.0  # All samples are kept on the device.
 
     @classmethod
     def setUpClass(cls):
