@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kMaxThreads = 4096, kMinIoThreads = 4, kMostForKept = 10;
+constexpr int kMaxThreads = 4096, kMinIoThreads = 4, kMostForKept = 6;
 
 absl::Status CheckThreads(const char* name, int threads) {
   if (threads >= 0 && threads <= kMaxThreads) return absl::OkStatus();

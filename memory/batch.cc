@@ -30,11 +30,11 @@ DeviceBatch& DeviceBatch::operator=(DeviceBatch&& other) noexcept {
   Release();
   pool_ = std::move(other.pool_);
   seat_ = std::exchange(other.seat_, nullptr);
-  info_ = std::exchange(other.info_, {});
+  info_ = std::move(other.info_);
   ready_ = std::move(other.ready_);
-  tensors_ = std::exchange(other.tensors_, {});
+  tensors_ = std::move(other.tensors_);
   timing_ = std::move(other.timing_);
-  waiters_ = std::exchange(other.waiters_, {});
+  waiters_ = std::move(other.waiters_);
   waited_ = std::exchange(other.waited_, false);
   status_ = std::exchange(other.status_, absl::OkStatus());
   return *this;

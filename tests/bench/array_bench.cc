@@ -9,6 +9,8 @@
 // order into as much page-locked memory with pread, while a copy loop sends on
 //   paced   each byte once, as Penstock does,
 //   free    without end, at the link's own rate.
+// The readers wait for no copy. Where they are faster than the link, its rate is the limit: it is
+// measured alone.
 // Meanwhile a thread watches the program's own memory (RssAnon: without shared memory and files).
 // Prints one line a run and ends with the medians and their ratios.
 #include <fcntl.h>
@@ -163,9 +165,10 @@ absl::StatusOr<double> Stream(const Settings& settings, const std::shared_ptr<De
          absl::ToDoubleSeconds(absl::Now() - start);
 }
 
-// Copies pieces of `from` round and round: those that were read, or without end if `read` is null.
-absl::Status CopyLoop(Device& device, const Buffer& from, const Buffer& to,
-                      const std::atomic<int64_t>* read, const std::atomic<bool>& stop) {
+// Copies pieces of `from` round and round until `stop`: those that were read, or without waiting if
+// `read` is null. Gives the bytes.
+absl::StatusOr<int64_t> CopyLoop(Device& device, const Buffer& from, const Buffer& to,
+                                 const std::atomic<int64_t>* read, const std::atomic<bool>& stop) {
   PENSTOCK_ASSIGN_OR_RETURN(const auto stream, device.CreateStream());
   std::deque<std::shared_ptr<Event>> in_flight;
   int64_t copied = 0;
@@ -186,7 +189,26 @@ absl::Status CopyLoop(Device& device, const Buffer& from, const Buffer& to,
     }
     copied += piece;
   }
-  return device.Synchronize(stream->ref());
+  PENSTOCK_RETURN_IF_ERROR(device.Synchronize(stream->ref()));
+  return copied;
+}
+
+// GB/s of the copy loop alone.
+absl::StatusOr<double> Link(const Settings& settings, const std::shared_ptr<Device>& device) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Buffer host,
+                            device->AllocateHost(settings.pinned(), HostMemory::kPinned));
+  PENSTOCK_ASSIGN_OR_RETURN(const Buffer slab, device->AllocateDevice(settings.pinned()));
+  std::atomic<bool> stop{false};
+  std::thread timer([&stop] {
+    absl::SleepFor(absl::Milliseconds(200));
+    stop = true;
+  });
+  const absl::Time start = absl::Now();
+  const absl::StatusOr<int64_t> copied = CopyLoop(*device, host, slab, nullptr, stop);
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  timer.join();
+  PENSTOCK_RETURN_IF_ERROR(copied.status());
+  return static_cast<double>(*copied) * 1e-9 / seconds;
 }
 
 // GB/s of reads alone into page-locked memory, each thread into its share of it.
@@ -204,7 +226,7 @@ absl::StatusOr<double> Limit(const Settings& settings, const std::shared_ptr<Dev
   std::atomic<bool> stop{false}, good{true};
   absl::Status copy_status;
   std::thread copier(
-      [&] { copy_status = CopyLoop(*device, host, slab, paced ? &read : nullptr, stop); });
+      [&] { copy_status = CopyLoop(*device, host, slab, paced ? &read : nullptr, stop).status(); });
   const int64_t slots = settings.batch * settings.seats;
   const absl::Time start = absl::Now();
   OnThreads(settings.threads, [&](int64_t) {
@@ -231,24 +253,27 @@ double Median(std::vector<double> values) {
 absl::Status Measure(const Settings& settings) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenDevice(settings.device));
   PENSTOCK_RETURN_IF_ERROR(MakeFile(settings));
-  std::vector<double> ours, paced, unpaced;
+  std::vector<double> ours, paced, unpaced, link;
   double memory = 0;
   for (int64_t run = 0; run < settings.runs; ++run) {
     PENSTOCK_ASSIGN_OR_RETURN(paced.emplace_back(), Limit(settings, device, true));
     PENSTOCK_ASSIGN_OR_RETURN(unpaced.emplace_back(), Limit(settings, device, false));
+    PENSTOCK_ASSIGN_OR_RETURN(link.emplace_back(), Link(settings, device));
     MemoryWatch watch;
     PENSTOCK_ASSIGN_OR_RETURN(ours.emplace_back(), Stream(settings, device));
     memory = std::max(memory, watch.Stop());
-    std::printf("run %ld: Penstock %.2f GB/s; pread beside a copy loop: paced %.2f, free %.2f\n",
-                run, ours.back(), paced.back(), unpaced.back());
+    std::printf(
+        "run %ld: Penstock %.2f GB/s; pread beside a copy loop: paced %.2f, free %.2f; link %.2f\n",
+        run, ours.back(), paced.back(), unpaced.back(), link.back());
     std::fflush(stdout);
   }
   std::printf(
       "%.1f GiB in rows of 1 MiB, %ld threads, %.0f MiB page-locked: Penstock %.2f GB/s = "
-      "%.3f of paced, %.3f of free; own memory at most %.3f GiB\n",
+      "%.3f of paced, %.3f of free, %.3f of the link; own memory at most %.3f GiB\n",
       static_cast<double>(settings.rows) / 1024, settings.threads,
       static_cast<double>(settings.pinned()) / (1 << 20), Median(ours),
-      Median(ours) / Median(paced), Median(ours) / Median(unpaced), memory);
+      Median(ours) / Median(paced), Median(ours) / Median(unpaced), Median(ours) / Median(link),
+      memory);
   return absl::OkStatus();
 }
 

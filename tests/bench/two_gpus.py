@@ -132,7 +132,7 @@ class Checks:
         allowed = os.sched_getaffinity(0)
         lists = [read_text(f"{gpu_folder(row[0])}/local_cpulist") for row in smi("pci.bus_id")[:2]]
         near = {frozenset(cpu_set(text) & allowed or allowed) for text in lists}
-        command = self.command("imagenet_train", "--device=cuda:0,cuda:1", "--epochs=20", "--compute_ms=20")
+        command = self.command("imagenet_train", "--device=cuda:0,cuda:1", "--epochs=100000", "--compute_ms=20")
         found = self.look(command, io_threads_by_cpus)
         print(f"NUMA nodes: {len(glob.glob('/sys/devices/system/node/node[0-9]*')) or 1}; I/O threads: "
               f"{', '.join(f'{count} on CPUs {text}' for text, count in sorted(found.items()))}", flush=True)
@@ -144,7 +144,7 @@ class Checks:
         if nodes[0] == nodes[1]:
             print(f"skipped: the node of slabs: both GPUs are on NUMA node {nodes[0]}")
             return
-        command = self.command("imagenet_train", "--device=cuda:0", "--epochs=20", "--compute_ms=20")
+        command = self.command("imagenet_train", "--device=cuda:0", "--epochs=100000", "--compute_ms=20")
         pages = self.look(command, pages_of_largest, CUDA_VISIBLE_DEVICES="1")
         self.check(f"slabs lie on node {nodes[1]}", pages, max(pages, key=pages.get) == nodes[1])
 
@@ -173,7 +173,7 @@ class Checks:
               f"ratio {two / one:.2f}; {found[1]['verdict']}", flush=True)
 
     def rates(self):
-        self.rate("cifar10_train", self.command("cifar10_train"), "--epochs=40")
+        self.rate("cifar10_train", self.command("cifar10_train"), "--epochs=4000")
         print(f"reading alone: {read_rate(self.data + '/photos'):,.0f} files/s", flush=True)
         self.rate("imagenet_train", self.command("imagenet_train"), f"--epochs={JPEG_EPOCHS}")
         with open(f"{self.bundle}/graphs/imagenet_train.textproto", encoding="utf-8") as file:
