@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "penstock/graphs/device_statistics.h"
 #include "penstock/graphs/planner.h"
+#include "penstock/graphs/thread_counts.h"
 #include "penstock/memory/cpu_set.h"
 #include "penstock/scheduler/cpu_budget.h"
 #include "penstock/scheduler/io_shares.h"
@@ -17,7 +18,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kMaxThreads = 4096, kMinIoThreads = 4, kMostForKept = 6;
+constexpr int kMaxThreads = 4096;
 
 absl::Status CheckThreads(const char* name, int threads) {
   if (threads >= 0 && threads <= kMaxThreads) return absl::OkStatus();
@@ -127,24 +128,13 @@ PlannerOptions MakePlannerOptions(const PipelineOptions& options) {
   return planner;
 }
 
-void ChooseThreads(int asked, const std::vector<PlannedOutput>& plans, PipelineInfo& info) {
-  const CpuBudget budget = GetCpuBudget();
-  info.threads = asked > 0 ? asked : budget.threads;
-  info.threads_reason = asked > 0 ? "as asked" : budget.reason;
-  // Then tasks take microseconds: of more workers some only look for work, and hold up the others,
-  // the consumer and the device's thread.
-  const bool all_kept = std::all_of(plans.begin(), plans.end(), [](const PlannedOutput& output) {
-    return output.plan.only_launches();
-  });
-  const int enough = std::clamp(budget.threads - 2, 1, kMostForKept);
-  if (asked > 0 || !all_kept || budget.threads <= enough) return;
-  info.threads = enough;
-  info.threads_reason += "; all samples are kept, more would be in each other's way";
+// Batches of all outputs are nothing but launches.
+bool AreAllKept(const std::vector<PlannedOutput>& plans) {
+  return std::all_of(plans.begin(), plans.end(),
+                     [](const PlannedOutput& output) { return output.plan.only_launches(); });
 }
 
-std::vector<IoShare> ChooseIoThreads(const PipelineOptions& options, PipelineInfo& info) {
-  const int threads =
-      options.io_threads > 0 ? options.io_threads : std::max(kMinIoThreads, info.threads);
+std::vector<IoShare> ShareIo(const PipelineOptions& options, int threads, PipelineInfo& info) {
   std::vector<std::vector<int>> near_cpus;
   for (const auto& device : options.devices) near_cpus.push_back(device->near_cpus());
   std::vector<IoShare> shares = ShareIoThreads(near_cpus, AllowedCpus(), threads);
@@ -194,10 +184,13 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const Graph& graph,
   std::unique_ptr<Pipeline> pipeline(new Pipeline);
   pipeline->graph_name_ = graph.config().name();
   for (const auto& device : options.devices) pipeline->info_.devices.push_back(device->name());
-  ChooseThreads(options.threads, plans, pipeline->info_);
-  const std::vector<IoShare> io = ChooseIoThreads(options, pipeline->info_);
+  const ThreadCounts counts =
+      ChooseThreads(options.threads, options.io_threads, AreAllKept(plans), GetCpuBudget());
+  pipeline->info_.threads = counts.threads;
+  pipeline->info_.threads_reason = counts.reason;
+  const std::vector<IoShare> io = ShareIo(options, counts.io_threads, pipeline->info_);
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<SchedulerResources> resources,
-                            MakeResources(options, pipeline->info_.threads, io));
+                            MakeResources(options, counts.threads, io));
   for (PlannedOutput& planned : plans) {
     PENSTOCK_RETURN_IF_ERROR(pipeline->AddOutput(std::move(planned.plan), resources));
   }

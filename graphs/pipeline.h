@@ -52,11 +52,13 @@ struct PipelineOptions {
   std::vector<std::shared_ptr<Device>> devices;
   // Of `world` processes that share each epoch, this one is number `rank`.
   int64_t rank = 0, world = 1;
-  // Threads that work on samples, 1 to 4096; 0: what affinity and cgroup allow.
+  // Threads that work on samples, 1 to 4096; 0: what affinity and cgroup allow, at most 6 where all
+  // samples are kept within the device's reach.
   int threads = 0;
-  // Threads that read files, 1 to 4096; 0: as `threads`, at least 4. They sleep when they have
-  // nothing to read. They are bound to the CPUs of their device's NUMA node, as far as the caller
-  // may use these; where devices are on different nodes, each node has its part, at least one.
+  // Threads that read files, 1 to 4096; 0: as `threads`, at least 4, and no fewer where all samples
+  // are kept: these read them before the first batch. They sleep when they have nothing to read.
+  // They are bound to the CPUs of their device's NUMA node, as far as the caller may use these;
+  // where devices are on different nodes, each node has its part, at least one.
   int io_threads = 0;
   // Budgets for the memory plan, in bytes; 0: none. Pinned: of all outputs and devices together;
   // device: of all outputs, on each. A plan that needs more is refused with InvalidArgument, and
