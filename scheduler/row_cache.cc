@@ -11,8 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kBlockBytes = int64_t{1} << 20;   // Of rows, for one I/O job.
-constexpr int64_t kStageBytes = int64_t{32} << 20;  // Of rows on their way to the device; two.
+constexpr int64_t kBlockBytes = int64_t{1} << 20;  // Of rows, for one I/O job.
 
 }  // namespace
 
@@ -74,10 +73,9 @@ absl::Status RowCache::FillDevice() {
   PENSTOCK_ASSIGN_OR_RETURN(memory_, device_->AllocateDevice(plan_.cache.bytes()));
   rows_ = reinterpret_cast<uint64_t>(memory_.data());
   const size_t pitch = plan_.cache.pitch;
-  const int64_t a_half = std::clamp<int64_t>(kStageBytes / static_cast<int64_t>(pitch), 1,
-                                             std::max<int64_t>(1, plan_.cache.samples));
+  const int64_t a_half = plan_.cache.stage_rows;
   PENSTOCK_ASSIGN_OR_RETURN(const Buffer stage,
-                            device_->AllocateHost(2 * a_half * pitch, HostMemory::kPinned));
+                            device_->AllocateHost(plan_.cache.stage_bytes(), HostMemory::kPinned));
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device_->CreateStream());
   std::shared_ptr<Event> copied[2];
   for (int64_t begin = 0, turn = 0; begin < plan_.cache.samples; begin += a_half, ++turn) {
@@ -105,7 +103,8 @@ absl::Status RowCache::Read(int64_t begin, int64_t end, std::byte* to) {
     const Block block = {first, std::min(end, first + rows),
                          to + (first - begin) * static_cast<int64_t>(plan_.cache.pitch)};
     jobs.emplace_back([this, block, &left](FileReader& reader) {
-      if (!stop_.stop_requested()) ReadBlock(block, reader);
+      // What is behind a bad sample is nobody's business any more.
+      if (!stop_.stop_requested() && block.begin < failed_id_) ReadBlock(block, reader);
       left.count_down();
     });
   }
@@ -171,7 +170,7 @@ absl::Status RowCache::ReadSample(int64_t id, std::byte* row, std::vector<std::b
 
 void RowCache::Fail(int64_t id, const absl::Status& status) {
   const std::lock_guard lock(failure_mutex_);
-  if (!failure_.ok() && failed_id_ <= id) return;
+  if (failed_id_ <= id) return;
   failed_id_ = id;
   failure_ = Prefixed(
       absl::StrCat("node '", plan_.source_node, "', sample '", plan_.source->key(id), "'"), status);

@@ -1,7 +1,9 @@
 // RowCache: samples that are kept for the whole run, as the source gives them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -23,8 +25,9 @@ namespace penstock {
 class RowCache {
  public:
   // Reads and keeps the samples: returns when all are there. `plan` must outlive it. Errors: the
-  // first bad sample's, with its node and key; ResourceExhausted from the device; Cancelled once
-  // `stop` is requested, after at most one block of each I/O thread.
+  // first bad sample's, with its node and key, and no block behind it is begun any more;
+  // ResourceExhausted from the device; Cancelled once `stop` is requested, after at most one block
+  // of each I/O thread.
   static absl::StatusOr<std::unique_ptr<RowCache>> Fill(const ExecutionPlan& plan,
                                                         std::shared_ptr<Device> device, IoPool& io,
                                                         RunCounters& counters,
@@ -69,7 +72,8 @@ class RowCache {
   uint64_t rows_ = 0;
   std::vector<std::vector<std::byte>> fixed_;  // By plan.fixed, then id.
   std::mutex failure_mutex_;
-  int64_t failed_id_ = 0;
+  // The lowest so far; written with the mutex, read without.
+  std::atomic<int64_t> failed_id_ = std::numeric_limits<int64_t>::max();
   absl::Status failure_;
 };
 

@@ -1,6 +1,7 @@
 // RowCache over sources, files and a simulated device: what it keeps, where, and how it fails.
 #include "penstock/scheduler/row_cache.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <filesystem>
@@ -64,8 +65,6 @@ class MadeSource : public TypedSource<google::protobuf::Empty> {
     int64_t id = 0;
     std::memcpy(&id, bytes.data(), sizeof id);
     if (id != sample.id) return absl::InternalError("another sample's bytes");
-    // The others first, so that their faults are known by the time that this one is found.
-    while (id == waits_for_others && finished < others) std::this_thread::yield();
     if (const auto fault = faults.find(id); fault != faults.end()) return fault->second;
     *sample.fields[0].data<int64_t>() = 1000 + id;
     const absl::string_view row = Row(id, row_bytes_);
@@ -78,7 +77,6 @@ class MadeSource : public TypedSource<google::protobuf::Empty> {
   mutable std::atomic<int64_t> located = 0, finished = 0;
   std::map<int64_t, absl::Status> faults;
   std::set<int64_t> short_rows;
-  int64_t waits_for_others = -1, others = 0;
   std::function<void(int64_t id)> on_finish;
 
  private:
@@ -144,7 +142,11 @@ class RowCacheTest : public testing::Test {
   }
   absl::StatusOr<std::unique_ptr<RowCache>> Fill(CachePlace place, int64_t samples, size_t pitch,
                                                  bool map_file = false) {
-    plan_.cache = {.place = place, .samples = samples, .pitch = pitch, .map_file = map_file};
+    plan_.cache = {.place = place,
+                   .samples = samples,
+                   .pitch = pitch,
+                   .map_file = map_file,
+                   .stage_rows = std::min(samples, stage_rows_)};
     return RowCache::Fill(plan_, device_, *io_, counters_, stop_.get_token());
   }
   // The rows are there; they lie as far from each other as was asked, in one range.
@@ -189,6 +191,7 @@ class RowCacheTest : public testing::Test {
   std::stop_source stop_;
   RunCounters counters_;
   ExecutionPlan plan_;
+  int64_t stage_rows_ = 512;
 };
 
 TEST_F(RowCacheTest, KeepsWhatTheSourceWritesInEachPlace) {
@@ -222,12 +225,22 @@ TEST_F(RowCacheTest, FillsTheDeviceInTurns) {
   constexpr int64_t kSamples = 75, kBytes = (int64_t{1} << 20) + 5;
   constexpr size_t kPitch = (size_t{1} << 20) + 16;
   UseMade(kSamples, kBytes);
+  stage_rows_ = 31;
   device_ = NewDevice(/*gb_per_s=*/0.2);
   const auto cache = Fill(CachePlace::kDevice, kSamples, kPitch);
   ASSERT_TRUE(cache.ok()) << cache.status();
   ExpectRows(**cache);
   EXPECT_EQ(on_device_, std::vector<size_t>{kSamples * kPitch});
-  EXPECT_EQ(on_host_, std::vector<size_t>{2 * 31 * kPitch});  // 31 rows are 32 MiB, nearly.
+  EXPECT_EQ(on_host_, std::vector<size_t>{2 * 31 * kPitch});
+}
+
+TEST_F(RowCacheTest, AStageOfTwoRowsWillDo) {
+  UseMade(100, 50);
+  stage_rows_ = 1;
+  const auto cache = Fill(CachePlace::kDevice, 100, 64);
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  ExpectRows(**cache);
+  EXPECT_EQ(on_host_, std::vector<size_t>{2 * 64});
 }
 
 TEST_F(RowCacheTest, KeepsTheFirstSamplesWhereNotAllFit) {
@@ -320,16 +333,33 @@ TEST_F(RowCacheTest, TheLowestBadSampleIsTheError) {
     source->faults[id] = absl::DataLossError(absl::StrCat("fault ", id));
   }
   for (const CachePlace place : {CachePlace::kHost, CachePlace::kPinned, CachePlace::kDevice}) {
-    for (const int64_t last : {int64_t{-1}, int64_t{5}}) {
-      source->finished = 0;
-      source->waits_for_others = last;
-      source->others = kSamples;
+    for (const bool lowest_last : {false, true}) {
+      std::atomic<bool> other_found = false;
+      source->on_finish = [&](int64_t id) {
+        if (id == 6) other_found = true;  // Read in any case: no fault but the lowest is before it.
+        while (lowest_last && id == 5 && !other_found) std::this_thread::yield();
+      };
       EXPECT_EQ(Fill(place, kSamples, kBytes).status(),
                 absl::DataLossError("node 'read', sample 'key5': fault 5"));
     }
   }
+  source->on_finish = nullptr;
   // A bad sample behind what is kept is nobody's business.
   EXPECT_TRUE(Fill(CachePlace::kHost, 5, kBytes).ok());
+}
+
+// One thread, and 16 rows a block: the blocks behind the bad sample's are not read.
+TEST_F(RowCacheTest, ABadSampleEndsTheReading) {
+  constexpr int64_t kSamples = 100, kBytes = 1 << 16;
+  io_ = IoPool::Create(1).value();
+  const auto source = UseMade(kSamples, kBytes);
+  for (const int64_t id : {20, 90}) source->faults[id] = absl::DataLossError("bad");
+  for (const CachePlace place : {CachePlace::kHost, CachePlace::kPinned, CachePlace::kDevice}) {
+    EXPECT_EQ(Fill(place, kSamples, kBytes).status(),
+              absl::DataLossError("node 'read', sample 'key20': bad"));
+    EXPECT_EQ(source->finished.exchange(0), 21);
+    EXPECT_EQ(counters_.bytes_read.exchange(0), 8 * 21);
+  }
 }
 
 // One thread, and 16 rows a block: the block in which it happens is the last one that is read.
