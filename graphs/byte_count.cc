@@ -25,6 +25,7 @@ std::optional<int64_t> ParseByteCount(absl::string_view text) {
   int64_t unit = 1, count = 0;
   for (const Unit& known : kUnits) {
     if (!absl::ConsumeSuffix(&text, known.name)) continue;
+    if (text.size() > 1 && text.front() == '0') return std::nullopt;
     unit = known.bytes;
     break;
   }

@@ -9,6 +9,8 @@ namespace {
 
 TEST(ParseByteCount, HasUnitsOfBothKinds) {
   EXPECT_EQ(ParseByteCount("0"), 0);
+  EXPECT_EQ(ParseByteCount("0KiB"), 0);
+  EXPECT_EQ(ParseByteCount("010"), 10);
   EXPECT_EQ(ParseByteCount("536870912"), 536870912);
   EXPECT_EQ(ParseByteCount("3KiB"), 3072);
   EXPECT_EQ(ParseByteCount("512MiB"), 536870912);
@@ -32,7 +34,7 @@ TEST(ParseByteCount, EndsWhereTheNumbersEnd) {
 
 TEST(ParseByteCount, TakesNothingElse) {
   for (const char* text : {"", "GiB", "-1", "+1", " 1", "1 ", "1 GiB", "1.5GiB", "1G", "1Gi",
-                           "1gib", "1B", "1GiBMiB", "0x10", "x"}) {
+                           "1gib", "1B", "1GiBMiB", "0x10", "x", "010KiB", "00GB"}) {
     EXPECT_EQ(ParseByteCount(text), std::nullopt) << text;
   }
 }

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -41,6 +42,14 @@ bool HasQuotes(absl::string_view text) {
 // A string in quotes, whether it had any or not.
 std::string Quote(absl::string_view text) {
   return HasQuotes(text) ? std::string(text) : absl::StrCat("\"", absl::CEscape(text), "\"");
+}
+
+// Whether `value` could have been a number of bytes: no list, not negative, and the field is wide
+// enough for what is given as an example.
+bool MayBeBytes(const FieldDescriptor& field, absl::string_view value) {
+  constexpr int64_t kExample = int64_t{512} << 20;
+  return TakesInteger(field, kExample) && !IsList(field, value) &&
+         !absl::StartsWith(absl::StripAsciiWhitespace(value), "-");
 }
 
 // One value as the parser takes it: 5GiB in digits, strings in quotes.
@@ -97,9 +106,9 @@ absl::Status Parse(const FieldDescriptor& field, absl::string_view value, const 
   }
   if (messages.has_error()) {
     const std::string& problem = messages.all().back().text;
-    return absl::InvalidArgumentError(
-        absl::StrCat(ExplainValue(field, value, problem, types),
-                     IsInteger(field) && MeansUnit(problem) ? ", or bytes as in 512MiB" : ""));
+    return absl::InvalidArgumentError(absl::StrCat(
+        ExplainValue(field, value, problem, types),
+        MeansUnit(problem) && MayBeBytes(field, value) ? ", or bytes as in 512MiB" : ""));
   }
   // Something stands behind the value, perhaps another field.
   std::vector<const FieldDescriptor*> set;

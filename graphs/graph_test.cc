@@ -42,7 +42,7 @@ TEST(ParseGraph, AllUnknownFieldsAreFound) {
           ("g:3:80: node 'resize': penstock.testing.Resize.Size has no field 'heigth'; did you "
            "mean 'height'?"),
           ("g:3:92: node 'resize': penstock.testing.Resize has no field 'q'; its fields are "
-           "shorter_edge, size, scale, steps, field"),
+           "shorter_edge, size, scale, steps, field, crop"),
           "g:4:1: penstock.GraphConfig has no field 'ordr'; did you mean 'order'?",
           "g:6:9: penstock.Order has no field 'shufle'; did you mean 'shuffle'?",
       }));
@@ -161,6 +161,14 @@ TEST(ParseGraph, ANumberWithAUnitIsToBeWrittenInDigits) {
             absl::StrCat("g:1:69: batch_size is 5Gi", wide));
   EXPECT_EQ(Faults("batches_in_flight: 5GiB"),
             "g:1:20: batches_in_flight is 5GiB, expected an integer from 2 to 1024");
+  EXPECT_EQ(Faults("batches_in_flight: 1KiB"),
+            "g:1:20: batches_in_flight is 1KiB, expected an integer from 2 to 1024; write 1024");
+  EXPECT_EQ(Faults("batches_in_flight: 2KiB"),
+            "g:1:20: batches_in_flight is 2KiB, expected an integer from 2 to 1024");
+  EXPECT_EQ(Faults(Node("Collate", "batch_size: -5GiB")),
+            absl::StrCat("g:1:70: batch_size is -5GiB", wide));
+  EXPECT_EQ(Faults(Node("Collate", "batch_size: 010KiB")),
+            absl::StrCat("g:1:69: batch_size is 010KiB", wide));
 }
 
 TEST(ParseGraph, OtherValuesHaveATypeToo) {

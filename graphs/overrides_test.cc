@@ -182,7 +182,23 @@ TEST_F(OverridesTest, AnIntegerMayBeBytesWithAUnit) {
             absl::StrCat("batch_size is 5Gi", wide, ", or bytes as in 512MiB"));
   EXPECT_EQ(Fault("collate.batch_size=1.5GiB"),
             absl::StrCat("batch_size is 1.5GiB", wide, ", or bytes as in 512MiB"));
+  EXPECT_EQ(Fault("collate.batch_size=010KiB"),
+            absl::StrCat("batch_size is 010KiB", wide, ", or bytes as in 512MiB"));
   EXPECT_EQ(Fault("resize.scale=1KiB"), "scale: need space between number and identifier");
+}
+
+TEST_F(OverridesTest, UnitsAreOfferedOnlyWhereTheyAreTaken) {
+  EXPECT_EQ(Fault("collate.batch_size=-5GiB"),
+            "batch_size is -5GiB, expected an integer from -9223372036854775808 to "
+            "9223372036854775807");
+  EXPECT_EQ(Fault("resize.crop=[1KiB, 2]"),
+            "crop is [1KiB, 2], expected an integer from -2147483648 to 2147483647");
+  EXPECT_EQ(Fault("resize.crop=1Ki"),
+            "crop is 1Ki, expected an integer from -2147483648 to 2147483647, or bytes as in "
+            "512MiB");
+  EXPECT_EQ(Get<testing::Resize>(2, "resize.crop=1KiB").crop(0), 1024);
+  EXPECT_EQ(Fault("batches_in_flight=5Gi"),
+            "batches_in_flight is 5Gi, expected an integer from 2 to 1024");
 }
 
 // A value is one value: nothing else is set along with it.

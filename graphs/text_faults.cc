@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -22,10 +24,34 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::io::Tokenizer;
 
+struct Range {
+  int64_t low = 0;
+  uint64_t high = 0;
+};
+
 template <typename Integer>
-std::string RangeOf() {
-  return absl::StrCat(std::numeric_limits<Integer>::min(), " to ",
-                      std::numeric_limits<Integer>::max());
+Range RangeOf() {
+  return {std::numeric_limits<Integer>::min(), std::numeric_limits<Integer>::max()};
+}
+
+// Nullopt: `field` is no integer.
+std::optional<Range> FindRange(const FieldDescriptor& field) {
+  if (field.containing_type() == GraphConfig::descriptor() &&
+      field.number() == GraphConfig::kBatchesInFlightFieldNumber) {
+    return Range{kMinBatchesInFlight, kMaxBatchesInFlight};
+  }
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return RangeOf<int32_t>();
+    case FieldDescriptor::CPPTYPE_INT64:
+      return RangeOf<int64_t>();
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return RangeOf<uint32_t>();
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return RangeOf<uint64_t>();
+    default:
+      return std::nullopt;
+  }
 }
 
 // The parser's own words in our way of writing: 'expected ':', found '3''.
@@ -60,7 +86,10 @@ class Explanation {
     fault_.line = tokens_[at_].line + 1;
     fault_.column = tokens_[at_].column + 1;
     // The parser gives up inside a word that is wrong: its own column is then the better one.
-    if (!moved_) fault_.line = message_.line + 1, fault_.column = message_.column + 1;
+    if (!moved_) {
+      fault_.line = message_.line + 1;
+      fault_.column = message_.column + 1;
+    }
     fault_.node = context_.node;
     return fault_;
   }
@@ -68,12 +97,16 @@ class Explanation {
  private:
   bool Says(absl::string_view text) const { return absl::StartsWith(message_.text, text); }
 
+  void MoveTo(size_t at) {
+    at_ = at;
+    moved_ = true;
+  }
+
   // Goes back to the nearest `text` before the place where the parser stood.
   void BackTo(absl::string_view text) {
     for (size_t i = at_; i > 0; --i) {
       if (tokens_[i - 1].text != text) continue;
-      at_ = i - 1, moved_ = true;
-      return;
+      return MoveTo(i - 1);
     }
   }
 
@@ -140,13 +173,14 @@ class Explanation {
 
   // The parser stands behind the digits.
   std::string NumberWithUnit() {
-    const std::string value = tokens_[at_ - 1].text + tokens_[at_].text;
-    --at_, moved_ = true;
-    const bool is_wide = context_.field->cpp_type() == FieldDescriptor::CPPTYPE_INT64 ||
-                         context_.field->cpp_type() == FieldDescriptor::CPPTYPE_UINT64;
-    const auto bytes = is_wide ? ParseByteCount(value) : std::nullopt;
+    const std::string digits = tokens_[at_ - 1].text + tokens_[at_].text;
+    MoveTo(at_ - 1);
+    const bool is_negative = at_ > 0 && tokens_[at_ - 1].text == "-";
+    const std::string value = is_negative ? "-" + digits : digits;
+    const auto bytes = ParseByteCount(value);
+    const bool fits = bytes && TakesInteger(*context_.field, *bytes);
     return absl::StrCat(ExplainValue(*context_.field, value, message_.text, types_),
-                        bytes ? absl::StrCat("; write ", *bytes) : "");
+                        fits ? absl::StrCat("; write ", *bytes) : "");
   }
 
   // The parser stands at the ']' of [penstock.Collate].
@@ -160,7 +194,7 @@ class Explanation {
 
   std::string ValueError() {
     const bool behind = Says("Unknown enumeration value") || Says("Invalid value for boolean");
-    if (behind && at_ > 0) --at_, moved_ = true;
+    if (behind && at_ > 0) MoveTo(at_ - 1);
     const FieldDescriptor* field = context_.field;
     const std::string before = at_ > 0 ? tokens_[at_ - 1].text : "";
     if (field == nullptr || (before != ":" && before != "[" && before != "," && before != "-")) {
@@ -190,22 +224,13 @@ std::optional<TextFault> Explain(const ParserMessage& message, const TextTokens&
 }
 
 std::string IntegerRange(const FieldDescriptor& field) {
-  if (field.containing_type() == GraphConfig::descriptor() &&
-      field.number() == GraphConfig::kBatchesInFlightFieldNumber) {
-    return absl::StrCat(kMinBatchesInFlight, " to ", kMaxBatchesInFlight);
-  }
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return RangeOf<int32_t>();
-    case FieldDescriptor::CPPTYPE_INT64:
-      return RangeOf<int64_t>();
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return RangeOf<uint32_t>();
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return RangeOf<uint64_t>();
-    default:
-      return "";
-  }
+  const std::optional<Range> range = FindRange(field);
+  return range ? absl::StrCat(range->low, " to ", range->high) : "";
+}
+
+bool TakesInteger(const FieldDescriptor& field, int64_t value) {
+  const std::optional<Range> range = FindRange(field);
+  return range && range->low <= value && std::cmp_less_equal(value, range->high);
 }
 
 bool MeansUnit(absl::string_view message) {

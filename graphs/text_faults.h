@@ -1,6 +1,7 @@
 // The words for what is wrong in a text: what the parser found, said so that it can be put right.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,9 @@ std::optional<TextFault> Explain(const ParserMessage& message, const TextTokens&
 
 // "2 to 1024" or what the type holds, for a field of integers.
 std::string IntegerRange(const google::protobuf::FieldDescriptor& field);
+
+// Whether `field` is of integers, and `value` in that range.
+bool TakesInteger(const google::protobuf::FieldDescriptor& field, int64_t value);
 
 // The parser met letters right behind a number: 5GiB.
 bool MeansUnit(absl::string_view message);
