@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -15,12 +14,11 @@ namespace penstock {
 std::vector<int> ParseCpuList(absl::string_view list) {
   std::vector<int> cpus;
   for (absl::string_view part : absl::StrSplit(list, ',')) {
-    const std::pair<absl::string_view, absl::string_view> range =
-        absl::StrSplit(part, absl::MaxSplits('-', 1));
+    const std::vector<absl::string_view> ends = absl::StrSplit(part, absl::MaxSplits('-', 1));
     int first = 0, last = 0;
-    if (!absl::SimpleAtoi(range.first, &first)) return {};
-    if (!absl::SimpleAtoi(range.second.empty() ? range.first : range.second, &last)) return {};
-    if (first < 0 || last >= CPU_SETSIZE) return {};
+    if (!absl::SimpleAtoi(ends.front(), &first)) return {};
+    if (!absl::SimpleAtoi(ends.back(), &last)) return {};
+    if (first < 0 || last < first || last >= CPU_SETSIZE) return {};
     for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
   }
   return cpus;

@@ -22,6 +22,11 @@ TEST(ParseCpuList, ReadsTheKernelsLists) {
   EXPECT_THAT(ParseCpuList("all"), IsEmpty());
   EXPECT_THAT(ParseCpuList("0-x"), IsEmpty());
   EXPECT_THAT(ParseCpuList("0-1000000000"), IsEmpty());
+  EXPECT_THAT(ParseCpuList("5-"), IsEmpty());
+  EXPECT_THAT(ParseCpuList("0-1,5-"), IsEmpty());
+  EXPECT_THAT(ParseCpuList("-5"), IsEmpty());
+  EXPECT_THAT(ParseCpuList("3-0"), IsEmpty());
+  EXPECT_THAT(ParseCpuList("3-3"), ElementsAre(3));
 }
 
 TEST(CpuListText, WritesThemAsTheKernelDoes) {
