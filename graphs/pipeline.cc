@@ -194,6 +194,10 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const Graph& graph,
   for (PlannedOutput& planned : plans) {
     PENSTOCK_RETURN_IF_ERROR(pipeline->AddOutput(std::move(planned.plan), resources));
   }
+  // All together: the run of none has begun while another still fills its cache.
+  for (const Output& output : pipeline->outputs_) {
+    for (const auto& scheduler : output) scheduler->Start();
+  }
   return pipeline;
 }
 

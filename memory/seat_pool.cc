@@ -129,7 +129,7 @@ bool SeatPool::Passed(Returning& returning, absl::Status& first_error) {
 
 // Where the seats end that have passed, of those from `begin` on that came back behind one stream,
 // one directly after the other. The last of some is asked first: it answers for all.
-SeatPool::Iterator SeatPool::EndOfPassedRun(Iterator begin, Iterator end,
+SeatPool::Iterator SeatPool::EndOfPassedRun(const Iterator& begin, const Iterator& end,
                                             absl::Status& first_error) {
   constexpr ptrdiff_t kMostAtOnce = 8;
   Iterator last = begin;

@@ -110,7 +110,8 @@ class SeatPool {
   Hook HandIn(Returning returning);  // Gives the hook that is then to be run.
   void Run(const Hook& hook);
   static bool Passed(Returning& returning, absl::Status& first_error);
-  static Iterator EndOfPassedRun(Iterator begin, Iterator end, absl::Status& first_error);
+  static Iterator EndOfPassedRun(const Iterator& begin, const Iterator& end,
+                                 absl::Status& first_error);
   SeatPool(std::shared_ptr<Device> device, const SlabLayout& layout, SeatSlabs slabs);
   // Under collect_mutex_.
   std::vector<Returning> TakePassed(bool look_at_all, absl::Status& first_error);

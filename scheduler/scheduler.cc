@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(ExecutionPlan plan,
   PENSTOCK_ASSIGN_OR_RETURN(const BatchSequence sequence, BatchSequence::Create(plan));
   std::unique_ptr<Scheduler> scheduler(
       new Scheduler(std::move(plan), std::move(resources), sequence));
-  PENSTOCK_RETURN_IF_ERROR(scheduler->Start());
+  PENSTOCK_RETURN_IF_ERROR(scheduler->Prepare());
   return scheduler;
 }
 
@@ -44,7 +44,7 @@ Scheduler::Scheduler(ExecutionPlan plan, SchedulerResources resources,
   sequence_.Rebind(plan_);
 }
 
-absl::Status Scheduler::Start() {
+absl::Status Scheduler::Prepare() {
   cpu_at_start_ = ProcessCpuSeconds();
   const std::shared_ptr<Device>& device = resources_.queue->device();
   PENSTOCK_RETURN_IF_ERROR(MakePool(device));
@@ -54,6 +54,10 @@ absl::Status Scheduler::Start() {
   PENSTOCK_RETURN_IF_ERROR(WarmUp());
   flow_ = std::make_unique<Flow>(resources_.arena, Bodies());
   startup_seconds_ = absl::ToDoubleSeconds(absl::Now() - created_);
+  return absl::OkStatus();
+}
+
+void Scheduler::Start() {
   first_admission_ = epoch_start_ = absl::Now();
   std::function<bool()> launch;
   if (plan_.only_launches()) launch = [this] { return LaunchReady(); };
@@ -62,7 +66,6 @@ absl::Status Scheduler::Start() {
     static_cast<UnboundedSource&>(*plan_.source).SetListener([this] { Admit(); });
   }
   Admit();
-  return absl::OkStatus();
 }
 
 absl::Status Scheduler::MakePool(const std::shared_ptr<Device>& device) {

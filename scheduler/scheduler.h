@@ -49,12 +49,14 @@ struct SchedulerResources {
 // Thread-safe. The destructor cancels and drains.
 class Scheduler {
  public:
-  // Allocates every pool and starts. Errors: ResourceExhausted from the device; InvalidArgument
-  // where samples, batch and world do not fit together; Cancelled if it was stopped before it was
-  // done.
+  // Allocates every pool and fills the cache. Errors: ResourceExhausted from the device;
+  // InvalidArgument where samples, batch and world do not fit together; Cancelled if it was stopped
+  // before it was done.
   static absl::StatusOr<std::unique_ptr<Scheduler>> Create(ExecutionPlan plan,
                                                            SchedulerResources resources);
   ~Scheduler();
+  // Begins to admit batches, and its clock to run. Once, before all that is below.
+  void Start();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
@@ -71,7 +73,7 @@ class Scheduler {
 
  private:
   Scheduler(ExecutionPlan plan, SchedulerResources resources, const BatchSequence& sequence);
-  absl::Status Start();
+  absl::Status Prepare();
   absl::Status MakePool(const std::shared_ptr<Device>& device);
   absl::Status MakeCache(const std::shared_ptr<Device>& device);
   absl::Status WarmUp();

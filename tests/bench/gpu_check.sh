@@ -94,6 +94,8 @@ fi
   python3 "$here/jpeg_rates.py" "$bundle" "$data/jpeg_rates"; }
 [ -n "$quick" ] || "$bundle/bin/link_bench"
 [ -n "$quick" ] || "$bundle/bin/resident_bench" cifar "$data/cifar" cuda:0
+[ -n "$quick" ] || "$bundle/bin/rows_bench" "$data/cifar" cuda:0
+[ -n "$quick" ] || "$bundle/bin/machinery_bench" "$data/cifar" cuda:0
 [ -n "$quick" ] || "$bundle/bin/overlap_bench"
 [ -n "$quick" ] || "$bundle/bin/array_bench" "$data/array.npy" cuda:0 4 32 8
 echo "$passed passed, $failed failed"

@@ -10,9 +10,8 @@
 // its polling, and of the consumer without its waiting, with as many workers as a run has by
 // itself; and of the workers, with one, which is then never idle. The difference of both sizes
 // gives the cost of a sample, and what is left that of a batch. The best of kRuns each.
-#include <time.h>
-
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>

@@ -6,9 +6,8 @@
 // else that is done to a row: draws, entries and labels, written to slabs as in a run. In a run it
 // is the same work on many threads, which wait for caches that the device reads from (see
 // resident_bench).
-#include <time.h>
-
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <utility>

@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "penstock/tests/pipeline/run.h"
@@ -80,6 +82,21 @@ class DevicesTest : public ::testing::Test {
   Registry registry_;
   PipelineOptions options_;
 };
+
+// What one device takes to be set up is no part of another one's run.
+TEST_F(DevicesTest, TheRunBeginsWhenAllDevicesAreReady) {
+  absl::Time ready;
+  SimOptions slow;
+  slow.fail_host_allocation = [&ready](size_t, int64_t) {
+    absl::SleepFor(absl::Milliseconds(50));  // So that another one's run would be seen.
+    ready = absl::Now();
+    return absl::OkStatus();
+  };
+  options_.devices[1] = SimDevice::Create(slow);
+  const auto pipeline = Make(23, 4);
+  const double seconds = pipeline->Stats("", 0).seconds;
+  EXPECT_LE(seconds, absl::ToDoubleSeconds(absl::Now() - ready));
+}
 
 struct Sizes {
   int devices, batch;

@@ -153,7 +153,10 @@ absl::StatusOr<std::unique_ptr<Scheduler>> MakeScheduler(
   PENSTOCK_ASSIGN_OR_RETURN(resources.io, IoPool::Create(kThreads));
   const auto device = options.devices.empty() ? HostDevice() : options.devices.front();
   PENSTOCK_ASSIGN_OR_RETURN(resources.queue, DeviceQueue::Create(device));
-  return Scheduler::Create(std::move(outputs.front().plan), resources);
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Scheduler> scheduler,
+                            Scheduler::Create(std::move(outputs.front().plan), resources));
+  scheduler->Start();
+  return scheduler;
 }
 
 RunResult RunPlan(const std::string& text, const PipelineOptions& options,
