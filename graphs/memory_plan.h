@@ -20,13 +20,17 @@ struct MemoryNeed {
 
 MemoryNeed AddUpMemory(const std::vector<PlannedOutput>& outputs, const PlannerOptions& options);
 
-// Refuses what does not fit, before anything is allocated. Slabs that may be pageable (Pin { mode:
-// AUTO }) become so if they do not fit page-locked; options.log gets a line that says why.
+// What all outputs may take on each device: the smaller of max_device_bytes and what is free there;
+// 0: no limit is known.
+int64_t DeviceRoom(const PlannerOptions& options);
+
+// Makes all fit, or refuses, before anything is allocated. What gives way, in this order: the stage
+// of a Cache, seats that no graph asked for, arenas, and last slabs that may be pageable (Pin {
+// mode: AUTO }); then options.log gets a line that says why.
 //
 // Errors name the bytes wanted, the limit, where it comes from, and what to change: InvalidArgument
 // for max_pinned_bytes and max_device_bytes, with what wants them; ResourceExhausted for the
-// machine's limits. Each of
-// several processes of one job may have its share of those.
+// machine's limits, of which each of several processes of one job may have its share.
 absl::Status SettleMemory(std::vector<PlannedOutput>& outputs, const PlannerOptions& options);
 
 // "1048576 bytes (1.0 MiB)".

@@ -24,6 +24,10 @@ PlannedOutput Output(size_t row, HostMemory memory = HostMemory::kPinned) {
   output.plan.seats = 3;
   output.plan.scratch_bytes = 1000;
   output.plan.streams = 2;
+  output.plan.batch_size = 2;
+  output.note.cache_node = "keep";
+  output.note.collate_node = "collate";
+  output.note.upload_node = "to_device";
   return output;
 }
 
@@ -94,7 +98,7 @@ TEST(SettleMemory, FlagsAreExact) {
             absl::InvalidArgumentError(
                 "the plan takes 1536 bytes of host pinned memory, but max_pinned_bytes "
                 "(--max_pinned) allows 1535: 1536 for 3 batches in flight; raise it, or lower "
-                "batches_in_flight or batch_size, or use Pin { mode: AUTO }"));
+                "batches_in_flight or collate.batch_size, or use Pin { mode: AUTO }"));
   options.max_pinned_bytes = 0;
   options.max_device_bytes = 4303;
   EXPECT_EQ(
@@ -102,7 +106,7 @@ TEST(SettleMemory, FlagsAreExact) {
       absl::InvalidArgumentError(
           "the plan takes 4304 bytes of device memory, but max_device_bytes (--max_device) "
           "allows 4303: 2304 for 3 batches in flight, 2000 for the arenas of 2 streams; raise it, "
-          "or lower batches_in_flight, batch_size or upload.streams"));
+          "or lower batches_in_flight, collate.batch_size or to_device.streams"));
 }
 
 TEST(SettleMemory, ARefusalNamesWhatWantsTheBytesAndWhatLowersThem) {
@@ -122,18 +126,98 @@ TEST(SettleMemory, ARefusalNamesWhatWantsTheBytesAndWhatLowersThem) {
             "allows 1: 2304 for 3 batches in flight of 'train', 2000 for the arenas of 2 streams "
             "of 'train', 70 for a Cache of 'train', 3840 for 3 batches in flight of 'eval', 1000 "
             "for the arena of 1 stream of 'eval'; raise it, or lower batches_in_flight, "
-            "batch_size, upload.streams or cache.bytes, or use decode.device=HOST or "
-            "cache.place=PINNED");
+            "collate.batch_size, to_device.streams or keep.bytes, or use decode.device=HOST or "
+            "keep.place=PINNED");
   outputs.pop_back();
   outputs[0].plan.encoded_cache.place = CachePlace::kPinned;
   options.max_device_bytes = 0;
   options.max_pinned_bytes = 1;
   options.devices = 2;
+  EXPECT_EQ(
+      std::string(SettleMemory(outputs, options).message()),
+      "the plan takes 3212 bytes of host pinned memory, but max_pinned_bytes (--max_pinned) "
+      "allows 1: 1536 for 3 batches in flight, 70 for a Cache, for each of 2 devices; raise "
+      "it, or lower batches_in_flight, collate.batch_size or keep.bytes, or use Pin { mode: AUTO } "
+      "or keep.place=HOST");
+}
+
+TEST(SettleMemory, ARefusalNamesNothingThatIsAsLowAsItGets) {
+  std::vector<PlannedOutput> outputs = Outputs(Output(512));
+  ExecutionPlan& plan = outputs[0].plan;
+  plan.seats = plan.streams = 1;
+  plan.batch_size = 1;
+  plan.cache = {.place = CachePlace::kDevice, .samples = 1, .pitch = 70};
+  PlannerOptions options = Cuda();
+  options.max_device_bytes = 1;
   EXPECT_EQ(std::string(SettleMemory(outputs, options).message()),
-            "the plan takes 3212 bytes of host pinned memory, but max_pinned_bytes (--max_pinned) "
-            "allows 1: 1536 for 3 batches in flight, 70 for a Cache, for each of 2 devices; raise "
-            "it, or lower batches_in_flight, batch_size or cache.bytes, or use Pin { mode: AUTO } "
-            "or cache.place=HOST");
+            "the plan takes 1838 bytes of device memory, but max_device_bytes (--max_device) "
+            "allows 1: 768 for 1 batch in flight, 1000 for the arena of 1 stream, 70 for a Cache; "
+            "raise it, or use keep.place=PINNED");
+  plan.cache = {};
+  EXPECT_THAT(std::string(SettleMemory(outputs, options).message()),
+              HasSubstr("1000 for the arena of 1 stream; raise it"));
+}
+
+PlannedOutput WithStage(int64_t stage_rows) {
+  PlannedOutput output = Output(512);
+  output.plan.cache = {
+      .place = CachePlace::kDevice, .samples = 100, .pitch = 10, .stage_rows = stage_rows};
+  return output;
+}
+
+// It is given back before the next one is made: on another device, or of another output.
+TEST(AddUpMemory, CountsTheLargestStageOfACacheOnce) {
+  std::vector<PlannedOutput> outputs = Outputs(WithStage(20));
+  outputs.push_back(WithStage(30));
+  PlannerOptions options = Cuda();
+  options.devices = 2;
+  EXPECT_EQ(AddUpMemory(outputs, options).pinned, 2 * 2 * 3 * 512 + 2 * 30 * 10);
+}
+
+TEST(SettleMemory, TheStageOfACacheTakesWhatIsLeft) {
+  const auto rows = [](int64_t flag, int64_t machine) {
+    std::vector<PlannedOutput> outputs = Outputs(WithStage(20));
+    PlannerOptions options = Cuda();
+    options.max_pinned_bytes = flag;
+    if (machine > 0) options.machine.limits = {{machine, 0, "MemAvailable"}};
+    EXPECT_EQ(SettleMemory(outputs, options), absl::OkStatus());
+    return outputs[0].plan.cache.stage_rows;
+  };
+  EXPECT_EQ(rows(0, 0), 20);
+  EXPECT_EQ(rows(1536 + 400, 0), 20);
+  EXPECT_EQ(rows(1536 + 399, 0), 19);
+  EXPECT_EQ(rows(1536 + 400, 1536 + 100), 5);
+  EXPECT_EQ(rows(1536 + 20, 0), 1);
+  std::vector<PlannedOutput> outputs = Outputs(WithStage(20));
+  PlannerOptions options = Cuda();
+  options.devices = 2;
+  options.max_pinned_bytes = 2 * 1536 + 19;
+  EXPECT_THAT(std::string(SettleMemory(outputs, options).message()),
+              HasSubstr("takes 3092 bytes of host pinned memory, but max_pinned_bytes "
+                        "(--max_pinned) allows 3091: 1536 for 3 batches in flight, for each of 2 "
+                        "devices, 20 for the stage of a Cache; raise it"));
+}
+
+TEST(SettleMemory, SeatsThatNobodyAskedForGiveWay) {
+  const auto seats = [](int64_t flag, int64_t free, int64_t pinned) {
+    PlannedOutput output = Output(512);
+    output.plan.seats = 32;
+    output.plan.least_seats = 4;
+    std::vector<PlannedOutput> outputs = Outputs(output);
+    PlannerOptions options = Cuda();
+    options.max_device_bytes = flag;
+    options.free_device_bytes = free;
+    options.max_pinned_bytes = pinned;
+    EXPECT_EQ(SettleMemory(outputs, options), absl::OkStatus());
+    return outputs[0].plan.seats;
+  };
+  EXPECT_EQ(seats(0, 0, 0), 32);
+  EXPECT_EQ(seats(32 * 768 + 2000, 0, 0), 32);
+  EXPECT_EQ(seats(32 * 768 + 1999, 0, 0), 31);
+  EXPECT_EQ(seats(0, 7 * 768 + 2000, 0), 7);
+  EXPECT_EQ(seats(9 * 768 + 2000, 0, 5 * 512), 5);
+  EXPECT_EQ(seats(4 * 768 + 2000, 0, 0), 4);
+  EXPECT_EQ(seats(0, 1, 0), 4);  // What is free is no limit: the driver has the last word.
 }
 
 // Case D17: the pool has to fit into what the container leaves, and the message says which limit.
@@ -148,7 +232,7 @@ TEST(SettleMemory, TheMachineRefusesWithItsOwnLimit) {
             absl::ResourceExhaustedError(
                 "the plan takes 1536 bytes of host pinned memory, but this process can have 1535: "
                 "memory.max is 2000, of which 464 are used; raise that limit, or lower "
-                "batches_in_flight or batch_size"));
+                "batches_in_flight or collate.batch_size"));
 }
 
 TEST(SettleMemory, ProcessesOfOneJobShareTheMachine) {
@@ -169,10 +253,10 @@ TEST(SettleMemory, OnlyPageableMemoryMayBeSwapped) {
   std::vector<PlannedOutput> outputs = Outputs(Output(512));
   PlannerOptions options = Cuda();
   options.machine.limits = {{1000, 536, "MemAvailable is 1000"}};
-  EXPECT_THAT(
-      std::string(SettleMemory(outputs, options).message()),
-      HasSubstr("; raise that limit, or lower batches_in_flight or batch_size, or use Pin { mode: "
-                "AUTO }"));
+  EXPECT_THAT(std::string(SettleMemory(outputs, options).message()),
+              HasSubstr("; raise that limit, or lower batches_in_flight or collate.batch_size, or "
+                        "use Pin { mode: "
+                        "AUTO }"));
   outputs = Outputs(Output(512, HostMemory::kPageable));
   EXPECT_EQ(SettleMemory(outputs, options), absl::OkStatus());
   options.machine.limits[0].swap = 535;

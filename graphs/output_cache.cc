@@ -1,9 +1,11 @@
 // The part of OutputPlanner that a Cache node asks for: what is kept, where, and the gather form.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "penstock/graphs/memory_plan.h"
 #include "penstock/graphs/output_planner.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/scheduler/encoded_cache.h"
@@ -18,6 +20,9 @@ constexpr size_t kRowAlignment = 16;  // Vector loads of the kernels.
 // kept in flight unless the graph says how many, as long as they are small.
 constexpr int64_t kMaxSeats = 32, kMinSeats = 4;
 constexpr int64_t kSeatBytes = int64_t{1} << 29;
+
+// Of rows on their way into device memory; two halves of it.
+constexpr int64_t kStageBytes = int64_t{32} << 20;
 
 const char* Name(CachePlace place) {
   switch (place) {
@@ -90,14 +95,8 @@ bool OutputPlanner::PlaceCache() {
   cache.place = settings_.cache_place;
   std::string& why = out_.note.cache_why;
   if (cache.place == CachePlace::kAuto) {
-    const bool within = options_.max_device_bytes == 0 || size * pitch < options_.max_device_bytes;
-    const bool fits = cache.samples == size && within;
-    cache.place = !why_not.empty() ? CachePlace::kHost
-                  : fits           ? CachePlace::kDevice
-                                   : CachePlace::kPinned;
-    why = !why_not.empty() ? why_not
-          : fits           ? "all samples fit"
-                           : absl::StrCat(size, " samples take ", size * pitch, " bytes");
+    why = why_not;
+    cache.place = why_not.empty() ? ChooseGatherPlace(why) : CachePlace::kHost;
   } else if (cache.place != CachePlace::kHost && !why_not.empty()) {
     AddError(cache_node_,
              absl::InvalidArgumentError(absl::StrCat("place is ", Name(cache.place), ", but ",
@@ -107,9 +106,10 @@ bool OutputPlanner::PlaceCache() {
     why = "as asked";
   }
   if (cache.place == CachePlace::kHost) plan.gather = nullptr;
-  const auto stored = plan.source->stored_rows();
-  if (cache.place == CachePlace::kPinned && stored && size * row <= settings_.cache_bytes &&
-      IsInMemory(stored->file)) {
+  if (cache.place == CachePlace::kDevice) {
+    cache.stage_rows = std::min(cache.samples, std::max<int64_t>(1, kStageBytes / pitch));
+  }
+  if (cache.place == CachePlace::kPinned && CanMapSamples()) {
     cache.map_file = true;
     cache.pitch = static_cast<size_t>(row);
     cache.samples = size;
@@ -117,36 +117,67 @@ bool OutputPlanner::PlaceCache() {
   return true;
 }
 
-// Where to keep encoded samples that take `all_bytes` together: as near to the device as they all
-// fit.
-CachePlace OutputPlanner::ChooseEncodedPlace(int64_t all_bytes, std::string& why) const {
+// All samples lie in memory as they are kept, and the device can read them there.
+bool OutputPlanner::CanMapSamples() const {
+  const Source& source = *out_.plan.source;
+  const auto stored = source.stored_rows();
+  return stored && *source.size() * out_.plan.chain.input.bytes() <= settings_.cache_bytes &&
+         IsInMemory(stored->file);
+}
+
+// Where to keep decoded samples for a gather form. The slabs are laid out for it, and again once
+// the place is known.
+CachePlace OutputPlanner::ChooseGatherPlace(std::string& why) {
+  ExecutionPlan& plan = out_.plan;
+  const int seats = plan.seats;
+  LayOutGather();
+  const int64_t all = *plan.source->size() * static_cast<int64_t>(plan.cache.pitch);
+  const CachePlace place =
+      ChoosePlace(all, CanMapSamples(), absl::StrCat("all samples take ", all, " bytes"), why);
+  plan.layout = {};
+  plan.entries = kNoTable;
+  plan.seats = seats;
+  plan.least_seats = 0;
+  return place;
+}
+
+// Where to keep samples that take `all_bytes` together (`all` says it): as near to the device as
+// they all fit, beside what else the plan takes at the least. `mapped`: page-locked where they lie
+// in memory already.
+CachePlace OutputPlanner::ChoosePlace(int64_t all_bytes, bool mapped, const std::string& all,
+                                      std::string& why) const {
   const ExecutionPlan& plan = out_.plan;
-  if (plan.whole.empty()) {
-    why = absl::StrCat("the stages before Collate run on the host: ", out_.note.why);
-    return CachePlace::kHost;
-  }
-  const auto taken = static_cast<int64_t>(plan.device_bytes());
-  int64_t device = options_.max_device_bytes;
-  if (options_.free_device_bytes > 0 && (device == 0 || options_.free_device_bytes < device)) {
-    device = options_.free_device_bytes;
-  }
-  const std::string all = absl::StrCat("all samples take about ", all_bytes, " bytes");
-  if (all_bytes <= settings_.cache_bytes && (device == 0 || all_bytes + taken <= device)) {
+  const int seats = plan.least_seats > 0 ? plan.least_seats : plan.seats;
+  const auto taken =
+      static_cast<int64_t>(plan.layout.device_bytes() * seats + plan.all_arena_bytes());
+  const int64_t device = DeviceRoom(options_);
+  const bool within = all_bytes <= settings_.cache_bytes;
+  if (within && (device == 0 || all_bytes + taken <= device)) {
     why = absl::StrCat(all, ", which fit");
     return CachePlace::kDevice;
   }
-  why = all_bytes <= settings_.cache_bytes
-            ? absl::StrCat(all, ", the device has ", std::max<int64_t>(0, device - taken))
-            : absl::StrCat(all, ", more than `bytes`");
+  why = within ? absl::StrCat(all, ", the device has ", std::max<int64_t>(0, device - taken))
+               : absl::StrCat(all, ", more than `bytes`");
   const int64_t kept = std::min(all_bytes, settings_.cache_bytes) * options_.devices;
-  const int64_t slabs = static_cast<int64_t>(plan.host_bytes()) * options_.devices;
-  const MemoryLimit* const nearest = options_.machine.nearest();
-  int64_t room = options_.max_pinned_bytes;
-  if (nearest != nullptr && (room == 0 || nearest->bytes / options_.local_world.ranks < room)) {
-    room = nearest->bytes / options_.local_world.ranks;
+  const auto slabs = static_cast<int64_t>(plan.layout.host_bytes() * seats) * options_.devices;
+  const int64_t allowed = options_.max_pinned_bytes;
+  std::optional<int64_t> room;
+  if (allowed > 0 && kept + slabs > allowed) room = allowed;
+  if (const MemoryLimit* const nearest = options_.machine.nearest(); nearest != nullptr) {
+    const int64_t share = nearest->bytes / options_.local_world.ranks;
+    if ((mapped ? 0 : kept) + slabs > share) room = std::min(room.value_or(share), share);
   }
-  if ((nearest == nullptr && room == 0) || kept + slabs <= room) return CachePlace::kPinned;
-  absl::StrAppend(&why, ", and ", room, " bytes may be page-locked");
+  if (!room) return CachePlace::kPinned;
+  absl::StrAppend(&why, ", and ", *room, " bytes may be page-locked");
+  return CachePlace::kHost;
+}
+
+CachePlace OutputPlanner::ChooseEncodedPlace(int64_t all_bytes, std::string& why) const {
+  if (!out_.plan.whole.empty()) {
+    return ChoosePlace(all_bytes, /*mapped=*/false,
+                       absl::StrCat("all samples take about ", all_bytes, " bytes"), why);
+  }
+  why = absl::StrCat("the stages before Collate run on the host: ", out_.note.why);
   return CachePlace::kHost;
 }
 
@@ -186,7 +217,9 @@ void OutputPlanner::LayOutGather() {
   plan.entries = layout.AddTable(plan.gather->entry_bytes());
   if (!plan.resident()) layout.encoded = plan.cache.pitch * static_cast<size_t>(plan.batch_size);
   layout.outputs = static_cast<size_t>(plan.output().bytes() * plan.batch_size);
-  if (plan.resident()) ChooseSeats(layout.device_bytes(), kSeatBytes, kMinSeats, kMaxSeats);
+  if (!plan.resident()) return;
+  ChooseSeats(layout.device_bytes(), kSeatBytes, kMinSeats, kMaxSeats);
+  if (!graph_.config().has_batches_in_flight()) plan.least_seats = kMinSeats;
 }
 
 }  // namespace penstock

@@ -92,8 +92,15 @@ void OutputPlanner::MakeNode(int index, bool behind_collate) {
       if (absl::Status status = stage->Apply(*node.options, settings_); !status.ok()) {
         AddError(index, status);
       }
-      if (stage->role() == PlanRole::kCollate) collate_node_ = index;
-      if (stage->role() == PlanRole::kCache) cache_node_ = index;
+      if (stage->role() == PlanRole::kCollate) {
+        collate_node_ = index;
+        out_.note.collate_node = node.name;
+      }
+      if (stage->role() == PlanRole::kCache) {
+        cache_node_ = index;
+        out_.note.cache_node = node.name;
+      }
+      if (stage->role() == PlanRole::kUpload) out_.note.upload_node = node.name;
       break;
     }
   }

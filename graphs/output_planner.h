@@ -49,6 +49,10 @@ class OutputPlanner {
   bool PlaceCache();
   absl::Status PlaceEncodedCache();
   CachePlace ChooseEncodedPlace(int64_t all_bytes, std::string& why) const;
+  bool CanMapSamples() const;
+  CachePlace ChooseGatherPlace(std::string& why);
+  CachePlace ChoosePlace(int64_t all_bytes, bool mapped, const std::string& all,
+                         std::string& why) const;
   void LayOutGather();
   bool ChooseWhole();
   std::string WhyNotOnDevice(Place& asked, int& asking_node) const;

@@ -38,11 +38,12 @@ struct PlannerOptions {
   size_t arena_bytes = size_t{64} << 20;
 };
 
-// Where the sample stages went, and why: for people.
+// Where the sample stages went, and why, and what nodes are called: for people.
 struct PlanNote {
   bool on_device = false;  // Of the stages before Collate.
   std::string why;
   std::string cache_why;  // Of a Cache: why its place.
+  std::string cache_node, collate_node, upload_node;
 };
 
 struct PlannedOutput {

@@ -56,7 +56,11 @@ struct CachePlan {
   int64_t samples = 0;    // 0: there is no cache.
   size_t pitch = 0;       // Bytes from one row to the next.
   bool map_file = false;  // kPinned: the source's stored rows, page-locked where they are mapped.
+  // kDevice: rows go up by way of a page-locked stage of two halves, of so many rows each. It is
+  // given back once all are there.
+  int64_t stage_rows = 0;
   size_t bytes() const { return pitch * static_cast<size_t>(samples); }
+  size_t stage_bytes() const { return 2 * pitch * static_cast<size_t>(stage_rows); }
 };
 
 // Encoded samples that are kept from the first time they come by, until the memory is full. See
@@ -107,6 +111,7 @@ struct ExecutionPlan {
   HostMemory memory = HostMemory::kPinned;
   bool or_pageable = false;  // Where page-locked memory is refused, pageable will do.
   int seats = 4;
+  int least_seats = 0;  // So few will do where memory is short; 0: it must be `seats`.
   int streams = 2;
   int64_t piece_bytes = kDefaultPieceBytes;
 

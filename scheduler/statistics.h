@@ -74,6 +74,7 @@ struct RunStatistics {
   // Of timed batches that follow each other: the part of the time in which a copy ran, and the time
   // between two copies.
   double copy_utilisation = 0, copy_gap_p95_us = 0, copy_gap_longest_us = 0;
+  // While batches are delivered: the stage by which a Cache was filled is given back before.
   int64_t pinned_bytes_peak = 0, device_bytes_peak = 0;
   int64_t driver_allocations_after_warmup = 0;
   double host_writes_per_byte = 0, scratch_bytes_per_byte = 0;

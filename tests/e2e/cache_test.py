@@ -116,10 +116,22 @@ class CacheTest(unittest.TestCase):
 
         text = shown()
         self.assertIn(f"{RECORDS} of {RECORDS} samples in device memory", text)
-        self.assertIn("because: all samples fit", text)
+        self.assertIn(f"because: all samples take {RECORDS * ROW} bytes, which fit", text)
+        self.assertIn("memory: 32 batches in flight", text)
         text = shown(f"--set=cache.bytes={RECORDS * ROW - 1}")
         self.assertIn(f"{RECORDS - 1} of {RECORDS} samples in pinned memory", text)
-        self.assertIn(f"because: {RECORDS} samples take {RECORDS * ROW} bytes", text)
+        self.assertIn(f"because: all samples take {RECORDS * ROW} bytes, more than `bytes`", text)
+        # Budgets: first there are fewer batches in flight, then the samples lie farther away.
+        text = shown("--max_device=30MB")
+        self.assertIn(f"{RECORDS} of {RECORDS} samples in device memory", text)
+        self.assertIn("memory: 12 batches in flight", text)
+        text = shown("--max_device=12MB")
+        self.assertIn(f"{RECORDS} of {RECORDS} samples in pinned memory", text)
+        self.assertRegex(text, f"all samples take {RECORDS * ROW} bytes, the device has 4[0-9]{{6}}")
+        self.assertIn("memory: 6 batches in flight", text)
+        text = shown("--max_device=12MB", "--max_pinned=6MB")
+        self.assertIn(f"{RECORDS} of {RECORDS} samples in host memory", text)
+        self.assertIn(", and 6000000 bytes may be page-locked", text)
 
     def test_faults(self):
         def fault(text, *flags):
