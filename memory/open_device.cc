@@ -1,7 +1,6 @@
 #include "penstock/memory/open_device.h"
 
 #include <cmath>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -88,18 +87,35 @@ absl::StatusOr<std::shared_ptr<Device>> OpenAuto(const SimOptions& sim, std::str
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<Device>> OpenDevice(absl::string_view name, const SimOptions& sim,
-                                                   std::string* warning) {
-  if (name == "auto") return OpenAuto(sim, warning);
-  if (name == "host") return OpenHost(sim);
-  if (name == "sim") return OpenSim(sim);
-  if (name == "cuda") return OpenByDriver(std::nullopt);
+absl::StatusOr<DeviceName> ParseDeviceName(absl::string_view name) {
+  using Form = DeviceName::Form;
+  if (name == "auto") return DeviceName{Form::kAuto, std::nullopt};
+  if (name == "host") return DeviceName{Form::kHost, std::nullopt};
+  if (name == "sim") return DeviceName{Form::kSim, std::nullopt};
+  if (name == "cuda") return DeviceName{Form::kCuda, std::nullopt};
   absl::string_view digits = name;
   if (absl::ConsumePrefix(&digits, "cuda:")) {
-    if (const std::optional<int> ordinal = ParseOrdinal(digits)) return OpenByDriver(ordinal);
+    const std::optional<int> ordinal = ParseOrdinal(digits);
+    if (ordinal) return DeviceName{Form::kCuda, ordinal};
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "device \"", name, "\": expected auto, cuda, cuda:N with N = 0, 1, ..., host, or sim"));
+}
+
+absl::StatusOr<std::shared_ptr<Device>> OpenDevice(absl::string_view name, const SimOptions& sim,
+                                                   std::string* warning) {
+  PENSTOCK_ASSIGN_OR_RETURN(const DeviceName parsed, ParseDeviceName(name));
+  switch (parsed.form) {
+    case DeviceName::Form::kAuto:
+      return OpenAuto(sim, warning);
+    case DeviceName::Form::kHost:
+      return OpenHost(sim);
+    case DeviceName::Form::kSim:
+      return OpenSim(sim);
+    case DeviceName::Form::kCuda:
+      break;
+  }
+  return OpenByDriver(parsed.ordinal);
 }
 
 absl::StatusOr<std::vector<std::shared_ptr<Device>>> OpenDevices(absl::string_view names,

@@ -1,7 +1,9 @@
 // Devices by name: what `--device` takes.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,17 @@
 #include "penstock/memory/sim_device.h"
 
 namespace penstock {
+
+// What a name of OpenDevice() asks for.
+struct DeviceName {
+  enum class Form : uint8_t { kAuto, kCuda, kHost, kSim };
+  Form form = Form::kAuto;
+  std::optional<int> ordinal;  // N of "cuda:N".
+};
+
+// Takes the names that OpenDevice() takes, with its error for others; whether there is such a
+// device is not asked.
+absl::StatusOr<DeviceName> ParseDeviceName(absl::string_view name);
 
 // Opens a device:
 //   auto     as `cuda`, but `host` where there is no CUDA driver (no libcuda.so.1); `*warning` then

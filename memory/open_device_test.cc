@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "penstock/memory/open_cuda.h"
@@ -79,6 +80,18 @@ TEST(OpenDevice, RefusesWrongNames) {
                   "device \"" + std::string(name) +
                   "\": expected auto, cuda, cuda:N with N = 0, 1, ..., host, or sim"));
   }
+}
+
+TEST(ParseDeviceName, SaysWhatIsAskedForWithoutOpeningIt) {
+  using Form = DeviceName::Form;
+  EXPECT_EQ(ParseDeviceName("auto").value().form, Form::kAuto);
+  EXPECT_EQ(ParseDeviceName("host").value().form, Form::kHost);
+  EXPECT_EQ(ParseDeviceName("sim").value().form, Form::kSim);
+  EXPECT_EQ(ParseDeviceName("cuda").value().form, Form::kCuda);
+  EXPECT_EQ(ParseDeviceName("cuda").value().ordinal, std::nullopt);
+  EXPECT_EQ(ParseDeviceName("cuda:17").value().form, Form::kCuda);
+  EXPECT_EQ(ParseDeviceName("cuda:17").value().ordinal, 17);
+  EXPECT_EQ(ParseDeviceName("cuda:x").status(), OpenDevice("cuda:x").status());
 }
 
 TEST(OpenDevice, RefusesSpeedsThatAreNone) {

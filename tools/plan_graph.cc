@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "penstock/memory/memory_limits.h"
@@ -15,28 +15,52 @@
 namespace penstock {
 namespace {
 
-// Of one name.
-absl::StatusOr<DeviceKind> PlannedKind(const std::string& name) {
-  if (name == "host" || name == "sim") return DeviceKind::kSim;
-  if (absl::StartsWith(name, "cuda:")) return DeviceKind::kCuda;
+struct PlannedDevice {
+  DeviceKind kind = DeviceKind::kSim;
+  std::string name;  // As a run's device has it.
+};
+
+// Opens only what has no number: which one that is, the machine says.
+absl::StatusOr<PlannedDevice> FindDevice(const std::string& name) {
+  using Form = DeviceName::Form;
+  PENSTOCK_ASSIGN_OR_RETURN(const DeviceName parsed, ParseDeviceName(name));
+  if (parsed.form == Form::kHost || parsed.form == Form::kSim) {
+    return PlannedDevice{DeviceKind::kSim, name};
+  }
+  if (parsed.ordinal) {
+    return PlannedDevice{DeviceKind::kCuda, absl::StrCat("cuda:", *parsed.ordinal)};
+  }
   const absl::StatusOr<std::shared_ptr<Device>> opened = OpenDevice(name);
-  if (opened.ok()) return (*opened)->kind();
-  if (name == "auto") return DeviceKind::kSim;
+  if (opened.ok()) return PlannedDevice{(*opened)->kind(), (*opened)->name()};
+  if (parsed.form == Form::kAuto) return PlannedDevice{DeviceKind::kSim, "host"};
   return opened.status();
 }
 
+// A simulated device may be there several times: each is one of its own.
+absl::Status CheckNoneTwice(const std::vector<PlannedDevice>& devices) {
+  for (size_t i = 0; i < devices.size(); ++i) {
+    for (size_t j = 0; devices[i].kind == DeviceKind::kCuda && j < i; ++j) {
+      if (devices[j].name != devices[i].name) continue;
+      return absl::InvalidArgumentError(absl::StrCat("devices: numbers ", j, " and ", i, " are ",
+                                                     devices[i].name,
+                                                     "; expected each device once"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PlanDevices(const std::string& names, PlannerOptions& options) {
-  const std::vector<std::string> list = absl::StrSplit(names, ',');
-  for (const std::string& name : list) {
-    PENSTOCK_ASSIGN_OR_RETURN(const DeviceKind kind, PlannedKind(name));
-    if (&name == &list.front()) options.device = kind;
-    if (kind != options.device) {
+  std::vector<PlannedDevice> devices;
+  for (const std::string& name : std::vector<std::string>(absl::StrSplit(names, ','))) {
+    PENSTOCK_ASSIGN_OR_RETURN(devices.emplace_back(), FindDevice(name));
+    if (devices.back().kind != devices.front().kind) {
       return absl::InvalidArgumentError(
           absl::StrCat("--device: \"", names, "\" mixes CUDA with the CPU; expected one kind"));
     }
   }
-  options.devices = static_cast<int64_t>(list.size());
-  return absl::OkStatus();
+  options.device = devices.front().kind;
+  options.devices = static_cast<int64_t>(devices.size());
+  return CheckNoneTwice(devices);
 }
 
 }  // namespace
@@ -49,11 +73,13 @@ absl::StatusOr<PlannedGraph> PlanGraph(const Graph& graph, const GraphFlags& fla
   options.max_device_bytes = flags.max_device;
   options.local_world = FindLocalWorld(std::getenv);
   options.log = PrintMessage;
+  const MemoryLimits machine = ReadMemoryLimits();
   if (flags.local_world > 0) {
     options.local_world = {flags.local_world, "local_world"};
-    options.machine = ReadMemoryLimits();
+    options.machine = machine;
   }
   PENSTOCK_ASSIGN_OR_RETURN(planned.outputs, MakePlans(graph, options));
+  options.machine = machine;
   return planned;
 }
 

@@ -11,7 +11,7 @@
 namespace penstock {
 
 struct PlannedGraph {
-  PlannerOptions options;
+  PlannerOptions options;  // With what this machine has left, also where it was not obeyed.
   std::vector<PlannedOutput> outputs;
 };
 

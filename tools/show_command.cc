@@ -3,7 +3,6 @@
 #include "absl/strings/str_cat.h"
 #include "penstock/graphs/memory_plan.h"
 #include "penstock/graphs/plan_report.h"
-#include "penstock/memory/memory_limits.h"
 #include "penstock/tools/messages.h"
 #include "penstock/tools/plan_graph.h"
 
@@ -12,10 +11,9 @@ namespace penstock {
 int ShowCommand(const GraphFlags& flags) {
   const absl::StatusOr<Graph> graph = LoadGraph(flags);
   if (!graph.ok()) return ReportWrongInput(graph.status());
-  absl::StatusOr<PlannedGraph> planned = PlanGraph(*graph, flags);
+  const absl::StatusOr<PlannedGraph> planned = PlanGraph(*graph, flags);
   if (!planned.ok()) return Report(planned.status());
-  PlannerOptions& options = planned->options;
-  options.machine = ReadMemoryLimits();  // Named, even where it is not obeyed.
+  const PlannerOptions& options = planned->options;
   Print(absl::StrCat(graph->config().name(), ", planned for ",
                      options.device == DeviceKind::kCuda ? "CUDA" : "the CPU (host, sim)", "\n"));
   for (const PlannedOutput& output : planned->outputs) {

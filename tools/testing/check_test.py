@@ -43,6 +43,24 @@ class CheckTest(unittest.TestCase):
     self.assertEqual(result.returncode, 2)
     self.assertIn('--set collate.batch_size=0', result.stderr)
 
+  def test_devices_that_no_run_takes(self):
+    for device in ('cuda:x', 'cuda:', 'cuda:-1', 'cuda:0x1', 'cuda:99999999999', 'cuda:0 ', 'gpu'):
+      for command in ('check', 'show', 'run'):
+        result = run(command, self.graph, '--data', self.data, '--device', device)
+        self.assertEqual(
+            (result.returncode, result.stderr),
+            (2, f'penstock: device "{device}": expected auto, cuda, cuda:N with N = 0, 1, ..., '
+             'host, or sim\n'))
+    for command in ('check', 'show'):
+      for devices in ('cuda:0,cuda:1,cuda:0', 'cuda:0,cuda:1,cuda:00'):
+        result = run(command, self.graph, '--data', self.data, '--device', devices)
+        self.assertEqual(
+            (result.returncode, result.stderr),
+            (2, 'penstock: devices: numbers 0 and 2 are cuda:0; expected each device once\n'))
+      for devices in ('cuda:0,cuda:1', 'sim,sim'):
+        result = run(command, self.graph, '--data', self.data, '--device', devices)
+        self.assertEqual((result.returncode, result.stderr), (0, ''))
+
   def test_missing_file(self):
     result = run('check', 'missing.textproto')
     self.assertEqual(result.returncode, 2)
