@@ -36,16 +36,24 @@ uint64_t GatherSteps::AddressInSlab(const BatchWork& work, int row) const {
   return reinterpret_cast<uint64_t>(seat.device + (work.rows[row].slot - seat.host));
 }
 
-void GatherSteps::Fill(BatchWork& work, int begin, int end) const {
-  const auto ids = absl::MakeConstSpan(work.ids).subspan(begin, end - begin);
+bool GatherSteps::Resolve(BatchWork& work, absl::Span<const int64_t> ids, int begin) const {
+  const size_t rows = ids.size();
   const auto& links = plan_.chain.links;
-  for (size_t i = 0; i < links.size(); ++i) {
+  for (size_t i = 0; i < links.size() && !ids.empty(); ++i) {
     const NodeDraws draws(plan_.seed, static_cast<uint64_t>(work.spec.epoch), links[i].random_key);
-    const absl::Status status = links[i].stage->ResolveRows(
+    const RowsStatus resolved = links[i].stage->ResolveRows(
         plan_.chain.spec(i).size(), links[i].out.size(), draws, ids, tables_.Params(work, begin, i),
         tables_.HostParams(work, begin).stride);
-    if (!status.ok()) return FailSample(plan_, links[i].node, begin, status, work);
+    if (resolved.status.ok()) continue;
+    FailSample(plan_, links[i].node, begin + static_cast<int>(resolved.row), resolved.status, work);
+    ids = ids.first(resolved.row);  // A row before it may fail in a later stage.
   }
+  return ids.size() == rows;
+}
+
+void GatherSteps::Fill(BatchWork& work, int begin, int end) const {
+  const auto ids = absl::MakeConstSpan(work.ids).subspan(begin, end - begin);
+  if (!Resolve(work, ids, begin)) return;
   std::array<uint64_t, kChunkRows> addresses;
   for (size_t i = 0; i < ids.size(); ++i) {
     addresses[i] = cache_.Has(ids[i]) ? cache_.Address(ids[i])

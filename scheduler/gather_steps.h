@@ -34,6 +34,8 @@ class GatherSteps {
   static constexpr int kChunkRows = 256;
 
  private:
+  // The Params of rows from `begin` on. False: the first one that has an error has failed.
+  bool Resolve(BatchWork& work, absl::Span<const int64_t> ids, int begin) const;
   // Of a row that is not kept: that of the copy that goes up with its batch.
   uint64_t AddressInSlab(const BatchWork& work, int row) const;
   void CopyFixed(size_t i, absl::Span<const int64_t> ids, int begin, const Seat& seat) const;

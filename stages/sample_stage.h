@@ -37,6 +37,12 @@ inline constexpr size_t kMaxParamsBytes = 64;
 // Where a stage is to run. kAuto lets the planner choose.
 enum class Place : uint8_t { kAuto, kHost, kDevice };
 
+// Of rows that are settled together: the error of the first one that has one, and its number.
+struct RowsStatus {
+  absl::Status status;
+  size_t row = 0;
+};
+
 // Type-erased. Params are `params_bytes()` bytes, aligned to 16, in the slab's tables by row.
 class SampleStage {
  public:
@@ -53,9 +59,9 @@ class SampleStage {
   virtual absl::Status Resolve(ImageSize& size, Random& random, std::byte* params) const = 0;
   // Resolve() for samples that all have `size` and must come to be `out`: the Params of ids[i] go
   // to params + i * stride. An error is that of the first sample that has one.
-  virtual absl::Status ResolveRows(ImageSize size, ImageSize out, const NodeDraws& draws,
-                                   absl::Span<const int64_t> ids, std::byte* params,
-                                   size_t stride) const = 0;
+  virtual RowsStatus ResolveRows(ImageSize size, ImageSize out, const NodeDraws& draws,
+                                 absl::Span<const int64_t> ids, std::byte* params,
+                                 size_t stride) const = 0;
   virtual std::optional<Region> InputRegion(const std::byte* params, const Region& out) const = 0;
   virtual bool IsIdentity(const std::byte* params) const = 0;
   virtual std::unique_ptr<WorkerState> MakeWorkerState() const = 0;
@@ -196,14 +202,14 @@ class FieldStage : public FieldStageBase<Options, Params, State> {
     if (resolved.ok()) ParamsColumn<Params>(params, 0).Set(0, *resolved);
     return resolved.status();
   }
-  absl::Status ResolveRows(ImageSize size, ImageSize out, const NodeDraws&,
-                           absl::Span<const int64_t> ids, std::byte* params,
-                           size_t stride) const final {
+  RowsStatus ResolveRows(ImageSize size, ImageSize out, const NodeDraws&,
+                         absl::Span<const int64_t> ids, std::byte* params,
+                         size_t stride) const final {
     const absl::StatusOr<Params> resolved = Resolve(size);
-    if (!resolved.ok()) return resolved.status();
+    if (!resolved.ok()) return {resolved.status()};
     const ParamsColumn<Params> column(params, stride);
     for (size_t i = 0; i < ids.size(); ++i) column.Set(i, *resolved);
-    return CheckResolvedSize(size, out);
+    return {CheckResolvedSize(size, out)};
   }
 };
 
@@ -214,18 +220,17 @@ class RandomFieldStage : public FieldStageBase<Options, Params, State> {
   virtual absl::StatusOr<Params> Resolve(ImageSize& size, Random& random) const = 0;
   // Resolve() for each of `ids`, samples that all have `size` and must come to be `out`. A stage
   // overrides it where Resolve() does much for a sample that is the same for all of one size.
-  virtual absl::Status ResolveAll(ImageSize size, ImageSize out, const NodeDraws& draws,
-                                  absl::Span<const int64_t> ids,
-                                  ParamsColumn<Params> params) const {
-    absl::Status status;
+  virtual RowsStatus ResolveAll(ImageSize size, ImageSize out, const NodeDraws& draws,
+                                absl::Span<const int64_t> ids, ParamsColumn<Params> params) const {
+    RowsStatus result;
     draws.ForEach(ids, [&](size_t i, Random& random) {
       ImageSize resized = size;
       const absl::StatusOr<Params> resolved = Resolve(resized, random);
-      status = resolved.ok() ? CheckResolvedSize(resized, out) : resolved.status();
-      if (status.ok()) params.Set(i, *resolved);
-      return status.ok();
+      result = {resolved.ok() ? CheckResolvedSize(resized, out) : resolved.status(), i};
+      if (result.status.ok()) params.Set(i, *resolved);
+      return result.status.ok();
     });
-    return status;
+    return result;
   }
 
  private:
@@ -235,9 +240,9 @@ class RandomFieldStage : public FieldStageBase<Options, Params, State> {
     if (resolved.ok()) ParamsColumn<Params>(params, 0).Set(0, *resolved);
     return resolved.status();
   }
-  absl::Status ResolveRows(ImageSize size, ImageSize out, const NodeDraws& draws,
-                           absl::Span<const int64_t> ids, std::byte* params,
-                           size_t stride) const final {
+  RowsStatus ResolveRows(ImageSize size, ImageSize out, const NodeDraws& draws,
+                         absl::Span<const int64_t> ids, std::byte* params,
+                         size_t stride) const final {
     return ResolveAll(size, out, draws, ids, {params, stride});
   }
 };

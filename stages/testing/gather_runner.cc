@@ -72,9 +72,10 @@ absl::StatusOr<GatherChain::Params> GatherChain::Resolve(const std::vector<int64
   params.bytes.resize(params.stride * ids.size() + 1);  // Never empty: somebody points into it.
   for (size_t i = 0; i < stages_.size(); ++i) {
     const NodeDraws draws(kDraws.seed, kDraws.epoch, RandomKey(names_[i]));
-    PENSTOCK_RETURN_IF_ERROR(stages_[i]->ResolveRows(specs_[i].size(), specs_[i + 1].size(), draws,
-                                                     ids, params.bytes.data() + params.offsets[i],
-                                                     params.stride));
+    const RowsStatus resolved =
+        stages_[i]->ResolveRows(specs_[i].size(), specs_[i + 1].size(), draws, ids,
+                                params.bytes.data() + params.offsets[i], params.stride);
+    PENSTOCK_RETURN_IF_ERROR(resolved.status);
   }
   return params;
 }

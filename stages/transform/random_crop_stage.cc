@@ -129,15 +129,16 @@ absl::StatusOr<RandomCropParams> RandomCropStage::Resolve(ImageSize& image, Rand
   return Draw(std::exchange(image, size()), places, random);
 }
 
-absl::Status RandomCropStage::ResolveAll(ImageSize image, ImageSize out, const NodeDraws& draws,
-                                         absl::Span<const int64_t> ids,
-                                         ParamsColumn<RandomCropParams> params) const {
-  PENSTOCK_ASSIGN_OR_RETURN(const ImageSize places, Places(image));
+RowsStatus RandomCropStage::ResolveAll(ImageSize image, ImageSize out, const NodeDraws& draws,
+                                       absl::Span<const int64_t> ids,
+                                       ParamsColumn<RandomCropParams> params) const {
+  const absl::StatusOr<ImageSize> places = Places(image);
+  if (!places.ok()) return {places.status()};
   draws.ForEach(ids, [&](size_t i, Random& random) {
-    params.Set(i, Draw(image, places, random));
+    params.Set(i, Draw(image, *places, random));
     return true;
   });
-  return CheckResolvedSize(size(), out);
+  return {CheckResolvedSize(size(), out)};
 }
 
 std::vector<int32_t> RandomCropStage::Sources(const CropAxis& axis) {

@@ -18,9 +18,9 @@ class RandomCropStage final : public RandomFieldStage<RandomCrop, RandomCropPara
   absl::Status Init() override;
   absl::Status Infer(FieldSpec& field) const override;
   absl::StatusOr<RandomCropParams> Resolve(ImageSize& image, Random& random) const override;
-  absl::Status ResolveAll(ImageSize image, ImageSize out, const NodeDraws& draws,
-                          absl::Span<const int64_t> ids,
-                          ParamsColumn<RandomCropParams> params) const override;
+  RowsStatus ResolveAll(ImageSize image, ImageSize out, const NodeDraws& draws,
+                        absl::Span<const int64_t> ids,
+                        ParamsColumn<RandomCropParams> params) const override;
   std::optional<Region> InputRegion(const RandomCropParams& params,
                                     const Region& out) const override;
   bool IsIdentity(const RandomCropParams& params) const override;

@@ -44,14 +44,14 @@ absl::StatusOr<RandomHorizontalFlipParams> RandomHorizontalFlipStage::Resolve(
   return Draw(size, random);
 }
 
-absl::Status RandomHorizontalFlipStage::ResolveAll(
+RowsStatus RandomHorizontalFlipStage::ResolveAll(
     ImageSize size, ImageSize out, const NodeDraws& draws, absl::Span<const int64_t> ids,
     ParamsColumn<RandomHorizontalFlipParams> params) const {
   draws.ForEach(ids, [&](size_t i, Random& random) {
     params.Set(i, Draw(size, random));
     return true;
   });
-  return CheckResolvedSize(size, out);
+  return {CheckResolvedSize(size, out)};
 }
 
 std::optional<Region> RandomHorizontalFlipStage::InputRegion(

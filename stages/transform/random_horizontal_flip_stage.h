@@ -17,9 +17,9 @@ class RandomHorizontalFlipStage final
   absl::Status Infer(FieldSpec& field) const override;
   absl::StatusOr<RandomHorizontalFlipParams> Resolve(ImageSize& size,
                                                      Random& random) const override;
-  absl::Status ResolveAll(ImageSize size, ImageSize out, const NodeDraws& draws,
-                          absl::Span<const int64_t> ids,
-                          ParamsColumn<RandomHorizontalFlipParams> params) const override;
+  RowsStatus ResolveAll(ImageSize size, ImageSize out, const NodeDraws& draws,
+                        absl::Span<const int64_t> ids,
+                        ParamsColumn<RandomHorizontalFlipParams> params) const override;
   std::optional<Region> InputRegion(const RandomHorizontalFlipParams& params,
                                     const Region& out) const override;
   bool IsIdentity(const RandomHorizontalFlipParams& params) const override {
