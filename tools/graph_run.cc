@@ -192,6 +192,15 @@ bool GraphRun::failed_to_start() const {
   return failed_to_start_;
 }
 
+RunStatistics GraphRun::Asked() const {
+  RunStatistics asked;
+  asked.graph = graph_.config().name();
+  asked.device = flags_.graph.device;
+  asked.rank = flags_.rank;
+  asked.world = flags_.world;
+  return asked;
+}
+
 std::vector<OutputStatistics> GraphRun::Statistics() const {
   std::vector<OutputStatistics> statistics;
   if (state() == State::kStarting || pipeline_ == nullptr) return statistics;

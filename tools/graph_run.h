@@ -58,6 +58,8 @@ class GraphRun {
   // True if `status` came before anything was started, and nobody had stopped it.
   bool failed_to_start() const;
 
+  // What is known before there is any output: the names as graph and --device have them.
+  RunStatistics Asked() const;
   // Of this moment, one an output; none while it is starting.
   std::vector<OutputStatistics> Statistics() const;
   // The same once all seats are back, so that the clocks stand. For a run that is over.

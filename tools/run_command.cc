@@ -62,8 +62,11 @@ void Attend(GraphRun& run, Progress& progress, const std::atomic<int>& signal) {
   }
 }
 
-absl::Status WriteStatistics(const RunFlags& flags, const std::vector<OutputStatistics>& outputs) {
+// Of a run that was stopped before it had an output, `outputs` is empty.
+absl::Status WriteStatistics(const RunFlags& flags, const GraphRun& run,
+                             std::vector<OutputStatistics> outputs) {
   if (flags.stats_json.empty()) return absl::OkStatus();
+  if (outputs.empty()) outputs.push_back({"", run.Asked()});
   return WriteFile(flags.stats_json, {StatsJson(outputs)});
 }
 
@@ -73,7 +76,7 @@ int Conclude(const RunFlags& flags, const GraphRun& run, bool stopped, Progress&
   // Of a run that was stopped, the device may still be busy with what nobody waits for.
   const std::vector<OutputStatistics> outputs = stopped ? run.Statistics() : run.FinalStatistics();
   progress.Finish(Plain(outputs), run.TotalBatches());
-  const absl::Status written = WriteStatistics(flags, outputs);
+  const absl::Status written = WriteStatistics(flags, run, outputs);
   if (!run.status().ok()) {
     ReportWrongInput(run.status());
     return kRunFailed;  // Whatever the kind of error: the run was under way.

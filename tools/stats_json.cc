@@ -95,7 +95,7 @@ Json Object(const OutputStatistics& output) {
 }  // namespace
 
 std::string StatsJson(const std::vector<OutputStatistics>& outputs) {
-  Json document = Object(outputs.empty() ? OutputStatistics() : outputs.front());
+  Json document = Object(outputs.front());
   if (outputs.size() > 1) {
     Json& array = document["outputs"] = Json::array();
     for (const OutputStatistics& output : outputs) {

@@ -14,9 +14,9 @@ struct OutputStatistics {
   std::vector<RunStatistics> devices = {};
 };
 
-// One object with the keys of DESIGN.md, for the first output. Where there are several, it also has
-// "outputs": an array with one such object each, which begins with its name, "output". An object of
-// several devices has "devices": an array with one such object each.
+// One object with the keys of DESIGN.md, for the first output, which must be there. Where there are
+// several, it also has "outputs": an array with one such object each, which begins with its name,
+// "output". An object of several devices has "devices": an array with one such object each.
 std::string StatsJson(const std::vector<OutputStatistics>& outputs);
 
 }  // namespace penstock

@@ -76,11 +76,5 @@ TEST(StatsJsonTest, SeveralDevices) {
   EXPECT_FALSE(one.contains("devices"));
 }
 
-TEST(StatsJsonTest, ARunThatNeverStarted) {
-  const auto json = nlohmann::json::parse(StatsJson({}));
-  EXPECT_EQ(json["batches"], 0);
-  EXPECT_EQ(json["limit"], "none");
-}
-
 }  // namespace
 }  // namespace penstock

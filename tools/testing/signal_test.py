@@ -74,7 +74,8 @@ class SignalTest(unittest.TestCase):
         node { name: "slow" stage { [type.googleapis.com/google.protobuf.Empty] { } } }
         node { stage { [type.googleapis.com/penstock.Collate] { batch_size: 8 } } }
         node { stage { [type.googleapis.com/penstock.Upload] { } } }""")
-    process = start('run', graph, '--device=sim', '--stats_json', self.stats, program=SLOW_PENSTOCK)
+    process = start('run', graph, '--device=sim,sim', '--rank=1', '--world=3', '--stats_json',
+                    self.stats, program=SLOW_PENSTOCK)
     time.sleep(0.5)
     self.assertIsNone(process.poll())
     process.send_signal(signal.SIGINT)
@@ -82,7 +83,9 @@ class SignalTest(unittest.TestCase):
     self.assertEqual((process.returncode, errors), (130, 'penstock: stopped by SIGINT\n'))
     self.assertLess(seconds, LIMIT)
     with open(self.stats) as f:
-      self.assertEqual(json.load(f)['batches'], 0)
+      stats = json.load(f)
+    self.assertEqual([stats[key] for key in ('graph', 'device', 'rank', 'world', 'batches')],
+                     ['slow', 'sim,sim', 1, 3, 0])
 
   def test_second_signal_ends_at_once(self):
     # The batch that is being written takes a minute.
