@@ -59,7 +59,9 @@ std::string OutputPlanner::WhyNotOnDevice(Place& asked, int& asking_node) const 
   const ExecutionPlan& plan = out_.plan;
   for (size_t i = 0; i < plan.chain.cut; ++i) {
     const Place place = plan.chain.links[i].stage->place();
-    if (place != Place::kAuto) asked = place, asking_node = link_nodes_[i];
+    if (place == Place::kAuto) continue;
+    asked = place;
+    asking_node = link_nodes_[i];
   }
   if (!plan.chain.input.encoded) return "the source gives decoded samples";
   if (!plan.batch_steps.empty()) {

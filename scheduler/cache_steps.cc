@@ -81,7 +81,11 @@ void CacheSteps::PrepareFill(BatchWork& work) const {
 void CacheSteps::EndFill(const BatchWork& work) const {
   for (const int32_t row : work.filling) {
     const bool damaged = std::binary_search(work.to_repair.begin(), work.to_repair.end(), row);
-    damaged ? cache_.PassOver(work.ids[row]) : cache_.Publish(work.ids[row]);
+    if (damaged) {
+      cache_.PassOver(work.ids[row]);
+    } else {
+      cache_.Publish(work.ids[row]);
+    }
   }
 }
 

@@ -41,7 +41,11 @@ void IoPool::Submit(std::vector<Job> jobs) {
     const std::lock_guard lock(mutex_);
     std::move(jobs.begin(), jobs.end(), std::back_inserter(jobs_));
   }
-  several ? changed_.notify_all() : changed_.notify_one();
+  if (several) {
+    changed_.notify_all();
+  } else {
+    changed_.notify_one();
+  }
 }
 
 void IoPool::Run() {

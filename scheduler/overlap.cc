@@ -44,7 +44,11 @@ double IntersectionLength(Intervals a, Intervals b) {
     const double start = std::max(a[i].first, b[j].first);
     const double end = std::min(a[i].second, b[j].second);
     length += std::max(0.0, end - start);
-    a[i].second < b[j].second ? ++i : ++j;
+    if (a[i].second < b[j].second) {
+      ++i;
+    } else {
+      ++j;
+    }
   }
   return length;
 }

@@ -80,7 +80,11 @@ void Scheduler::Launch(absl::Span<const EnvelopePtr> batches) {
   for (const EnvelopePtr& envelope : batches) {
     BatchWork& work = *envelope->work;
     if (ready.ok()) work.ready_event = *ready;
-    status.ok() ? CountGathered(work) : work.Fail(0, status);
+    if (status.ok()) {
+      CountGathered(work);
+    } else {
+      work.Fail(0, status);
+    }
   }
   Deliver(batches);
 }

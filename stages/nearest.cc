@@ -47,7 +47,9 @@ std::string Nearest(absl::string_view name, absl::Span<const std::string> known)
     // A common beginning counts for half an edit a character: people misspell ends.
     const double score = (static_cast<double>(EditDistance(wanted, plain)) - prefix / 2) /
                          static_cast<double>(longer);
-    if (score < best_score) best = candidate, best_score = score;
+    if (score >= best_score) continue;
+    best = candidate;
+    best_score = score;
   }
   return best;
 }

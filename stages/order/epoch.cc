@@ -15,7 +15,10 @@ absl::StatusOr<EpochLayout> EpochLayout::Create(int64_t samples, int64_t batch, 
         absl::StrCat("rank is ", rank, ", expected 0 to ", world - 1, " (world is ", world, ")"));
   }
   EpochLayout layout;
-  layout.samples_ = samples, layout.batch_ = batch, layout.rank_ = rank, layout.world_ = world;
+  layout.samples_ = samples;
+  layout.batch_ = batch;
+  layout.rank_ = rank;
+  layout.world_ = world;
   const int64_t step = batch * world;
   if (samples == 0) return layout;
   if (tail == Tail::kDrop) {
