@@ -5,10 +5,10 @@
 namespace penstock {
 namespace {
 
-const CpuBudget kMachine = {32, "32 CPUs"};
+CpuBudget Machine() { return {32, "32 CPUs"}; }
 
 TEST(ChooseThreads, AreWhatTheMachineAllows) {
-  const ThreadCounts counts = ChooseThreads(0, 0, /*all_kept=*/false, kMachine);
+  const ThreadCounts counts = ChooseThreads(0, 0, /*all_kept=*/false, Machine());
   EXPECT_EQ(counts.threads, 32);
   EXPECT_EQ(counts.reason, "32 CPUs");
   EXPECT_EQ(counts.io_threads, 32);
@@ -16,17 +16,17 @@ TEST(ChooseThreads, AreWhatTheMachineAllows) {
 }
 
 TEST(ChooseThreads, AreAsAsked) {
-  const ThreadCounts counts = ChooseThreads(9, 0, /*all_kept=*/true, kMachine);
+  const ThreadCounts counts = ChooseThreads(9, 0, /*all_kept=*/true, Machine());
   EXPECT_EQ(counts.threads, 9);
   EXPECT_EQ(counts.reason, "as asked");
   EXPECT_EQ(counts.io_threads, 9);
-  EXPECT_EQ(ChooseThreads(9, 3, /*all_kept=*/true, kMachine).io_threads, 3);
-  EXPECT_EQ(ChooseThreads(2, 0, /*all_kept=*/true, kMachine).io_threads, 4);
+  EXPECT_EQ(ChooseThreads(9, 3, /*all_kept=*/true, Machine()).io_threads, 3);
+  EXPECT_EQ(ChooseThreads(2, 0, /*all_kept=*/true, Machine()).io_threads, 4);
 }
 
 // Few work on kept samples; all that there are read them before the first batch.
 TEST(ChooseThreads, OfKeptSamplesFewWorkAndAllRead) {
-  const ThreadCounts counts = ChooseThreads(0, 0, /*all_kept=*/true, kMachine);
+  const ThreadCounts counts = ChooseThreads(0, 0, /*all_kept=*/true, Machine());
   EXPECT_EQ(counts.threads, 6);
   EXPECT_EQ(counts.reason, "32 CPUs; all samples are kept, more would be in each other's way");
   EXPECT_EQ(counts.io_threads, 32);
