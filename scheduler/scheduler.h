@@ -55,10 +55,11 @@ class Scheduler {
   static absl::StatusOr<std::unique_ptr<Scheduler>> Create(ExecutionPlan plan,
                                                            SchedulerResources resources);
   ~Scheduler();
-  // Begins to admit batches, and its clock to run. Once, before all that is below.
-  void Start();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
+
+  // Begins to admit batches, and its clock to run. Once, before all that is below.
+  void Start();
 
   // See Pipeline for all of these.
   absl::StatusOr<std::optional<DeviceBatch>> Next(absl::Duration timeout);

@@ -11,7 +11,6 @@
 // itself; and of the workers, with one, which is then never idle. The difference of both sizes
 // gives the cost of a sample, and what is left that of a batch. The best of kRuns each.
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +21,7 @@
 #include "penstock/memory/open_device.h"
 #include "penstock/memory/status_macros.h"
 #include "penstock/stages/registry.h"
+#include "penstock/tests/bench/cifar_graph.h"
 #include "penstock/tests/bench/figures.h"
 #include "penstock/tests/bench/idle_source.h"
 
@@ -31,35 +31,10 @@ namespace {
 constexpr int kRuns = 5, kFew = 128, kMany = 1024;
 constexpr int64_t kSamples = 2'000'000, kWarmBatches = 100;
 
-std::string Node(const std::string& stage, const std::string& options) {
-  return absl::StrCat("node { stage { [type.googleapis.com/penstock.", stage, "] { ", options,
-                      " } } }\n");
-}
-
-std::string Collated(const std::string& source, int batch, const std::string& behind) {
-  return absl::StrCat("order { shuffle: FULL }\n", source,
-                      Node("Collate", absl::StrCat("batch_size: ", batch, " tail: DROP")),
-                      Node("Upload", ""), behind);
-}
-
-std::string KeptGraph(const std::string& folder, int batch) {
-  return Collated(
-      Node("ReadCifar10", absl::StrCat("root: '", folder, "'")) +
-          Node("Cache", "place: DEVICE bytes: 1073741824") +
-          Node("RandomCrop", "height: 32 width: 32 padding: 4") + Node("RandomHorizontalFlip", ""),
-      batch,
-      Node("Normalize",
-           "mean: [0.4914, 0.4822, 0.4465] std: [0.2470, 0.2435, 0.2616] dtype: FLOAT16"));
-}
-
 std::string IdleGraph(int batch) {
-  return Collated(Node("bench.ReadIdle", "count: 1000000 side: 4"), batch, "");
-}
-
-double ThreadCpuSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  return absl::StrCat("order { shuffle: FULL }\n", Node("bench.ReadIdle", "count: 1000000 side: 4"),
+                      Node("Collate", absl::StrCat("batch_size: ", batch, " tail: DROP")),
+                      Node("Upload", ""));
 }
 
 // CPU seconds a batch, each thread's search for work left out.
@@ -141,7 +116,7 @@ absl::Status Main(const std::string& folder, const std::string& device_name) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenDevice(device_name));
   if (!folder.empty()) {
     PENSTOCK_RETURN_IF_ERROR(
-        Measure("kept", device, [&](int batch) { return KeptGraph(folder, batch); }));
+        Measure("kept", device, [&](int batch) { return CifarGraph(folder, "DEVICE", batch); }));
   }
   return Measure("elsewhere", device, [](int batch) { return IdleGraph(batch); });
 }

@@ -19,6 +19,7 @@
 #include "penstock/graphs/pipeline.h"
 #include "penstock/memory/open_device.h"
 #include "penstock/memory/status_macros.h"
+#include "penstock/tests/bench/cifar_graph.h"
 #include "penstock/tests/bench/figures.h"
 
 namespace penstock {
@@ -89,29 +90,15 @@ absl::StatusOr<Figures> Run(const std::string& text, const std::string& device_n
   return figures;
 }
 
-std::string Node(const std::string& stage, const std::string& options) {
-  return absl::StrCat("node { stage { [type.googleapis.com/penstock.", stage, "] { ", options,
-                      " } } }\n");
-}
-
-std::string CifarGraph(const std::string& folder, const std::string& place, int batch) {
-  return absl::StrCat(
-      "order { shuffle: FULL }\n", Node("ReadCifar10", absl::StrCat("root: '", folder, "'")),
-      Node("Cache", absl::StrCat("place: ", place, " bytes: 1073741824")),
-      Node("RandomCrop", "height: 32 width: 32 padding: 4"), Node("RandomHorizontalFlip", ""),
-      Node("Collate", absl::StrCat("batch_size: ", batch, " tail: DROP")), Node("Upload", ""),
-      Node("Normalize",
-           "mean: [0.4914, 0.4822, 0.4465] std: [0.2470, 0.2435, 0.2616] dtype: FLOAT16"));
-}
-
 std::string ArrayGraph(const std::string& file, int batch, bool normalise) {
   return absl::StrCat(
-      "order { shuffle: FULL }\n", Node("ReadArray", absl::StrCat("path: '", file, "'")),
-      Node("Cache", "place: PINNED bytes: 1099511627776"),
-      Node("Collate", absl::StrCat("batch_size: ", batch, " tail: DROP")), Node("Upload", ""),
-      normalise ? Node("Normalize",
-                       "mean: [0.485, 0.456, 0.406] std: [0.229, 0.224, 0.225] dtype: "
-                       "FLOAT16")
+      "order { shuffle: FULL }\n", bench::Node("ReadArray", absl::StrCat("path: '", file, "'")),
+      bench::Node("Cache", "place: PINNED bytes: 1099511627776"),
+      bench::Node("Collate", absl::StrCat("batch_size: ", batch, " tail: DROP")),
+      bench::Node("Upload", ""),
+      normalise ? bench::Node("Normalize",
+                              "mean: [0.485, 0.456, 0.406] std: [0.229, 0.224, 0.225] dtype: "
+                              "FLOAT16")
                 : "");
 }
 
@@ -131,8 +118,8 @@ void Print(const std::string& name, const Figures& f) {
 
 absl::Status CifarCase(const std::string& folder, const std::string& device,
                        const std::string& place, int batch, int threads) {
-  PENSTOCK_ASSIGN_OR_RETURN(const Figures figures,
-                            Run(CifarGraph(folder, place, batch), device, kCifarEpochs, threads));
+  PENSTOCK_ASSIGN_OR_RETURN(const Figures figures, Run(bench::CifarGraph(folder, place, batch),
+                                                       device, kCifarEpochs, threads));
   Print(absl::StrCat("CIFAR ", place, " batch ", batch, " threads ", figures.threads), figures);
   return absl::OkStatus();
 }

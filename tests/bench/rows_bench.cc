@@ -7,13 +7,11 @@
 // is the same work on many threads, which wait for caches that the device reads from (see
 // resident_bench).
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "penstock/graphs/graph.h"
 #include "penstock/graphs/planner.h"
 #include "penstock/memory/open_device.h"
@@ -24,31 +22,13 @@
 #include "penstock/scheduler/io_pool.h"
 #include "penstock/scheduler/row_cache.h"
 #include "penstock/scheduler/slab_tables.h"
+#include "penstock/tests/bench/cifar_graph.h"
+#include "penstock/tests/bench/figures.h"
 
 namespace penstock {
 namespace {
 
-constexpr int kEpochs = 100, kRuns = 5;
-
-double ThreadCpuSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-std::string GraphText(const std::string& folder) {
-  const auto node = [](const std::string& stage, const std::string& options) {
-    return absl::StrCat("node { stage { [type.googleapis.com/penstock.", stage, "] { ", options,
-                        " } } }\n");
-  };
-  return absl::StrCat(
-      "order { shuffle: FULL }\n", node("ReadCifar10", absl::StrCat("root: '", folder, "'")),
-      node("Cache", "place: DEVICE bytes: 1073741824"),
-      node("RandomCrop", "height: 32 width: 32 padding: 4"), node("RandomHorizontalFlip", ""),
-      node("Collate", "batch_size: 128 tail: DROP"), node("Upload", ""),
-      node("Normalize",
-           "mean: [0.4914, 0.4822, 0.4465] std: [0.2470, 0.2435, 0.2616] dtype: FLOAT16"));
-}
+constexpr int kEpochs = 100, kRuns = 5, kBatch = 128;
 
 // CPU seconds a sample of kEpochs epochs of `plan`, whose batches go to `seats` in turn.
 absl::StatusOr<double> SecondsASample(const ExecutionPlan& plan, const SlabTables& tables,
@@ -56,7 +36,7 @@ absl::StatusOr<double> SecondsASample(const ExecutionPlan& plan, const SlabTable
   PENSTOCK_ASSIGN_OR_RETURN(BatchSequence sequence, BatchSequence::Create(plan));
   std::vector<BatchWork> works(seats.size());
   int64_t samples = 0, batches = 0;
-  const double start = ThreadCpuSeconds();
+  const double start = bench::ThreadCpuSeconds();
   for (NextItem next = sequence.Next(); next.kind != NextItem::Kind::kRunEnd;
        next = sequence.Next()) {
     if (next.kind != NextItem::Kind::kBatch) continue;
@@ -70,12 +50,13 @@ absl::StatusOr<double> SecondsASample(const ExecutionPlan& plan, const SlabTable
     if (work.failed()) return work.failure();
     samples += work.count();
   }
-  return (ThreadCpuSeconds() - start) / static_cast<double>(samples);
+  return (bench::ThreadCpuSeconds() - start) / static_cast<double>(samples);
 }
 
 absl::Status Main(const std::string& folder, const std::string& device_name) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenDevice(device_name));
-  PENSTOCK_ASSIGN_OR_RETURN(const Graph graph, ParseGraph(GraphText(folder), "bench"));
+  PENSTOCK_ASSIGN_OR_RETURN(const Graph graph,
+                            ParseGraph(bench::CifarGraph(folder, "DEVICE", kBatch), "bench"));
   PlannerOptions options;
   options.device = device->kind();
   options.epochs = kEpochs;
