@@ -125,19 +125,15 @@ bool OutputPlanner::CanMapSamples() const {
          IsInMemory(stored->file);
 }
 
-// Where to keep decoded samples for a gather form. The slabs are laid out for it, and again once
-// the place is known.
+// Where to keep decoded samples for a gather form. The slabs are laid out for it, on trial: they
+// depend on the place.
 CachePlace OutputPlanner::ChooseGatherPlace(std::string& why) {
-  ExecutionPlan& plan = out_.plan;
-  const int seats = plan.seats;
+  const ExecutionPlan before = out_.plan;
   LayOutGather();
-  const int64_t all = *plan.source->size() * static_cast<int64_t>(plan.cache.pitch);
+  const int64_t all = *before.source->size() * static_cast<int64_t>(before.cache.pitch);
   const CachePlace place =
       ChoosePlace(all, CanMapSamples(), absl::StrCat("all samples take ", all, " bytes"), why);
-  plan.layout = {};
-  plan.entries = kNoTable;
-  plan.seats = seats;
-  plan.least_seats = 0;
+  out_.plan = before;
   return place;
 }
 
